@@ -1,0 +1,36 @@
+# Every target sets up .venv when it has to: when it is missing or pyproject.toml or constraints.txt is newer.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: install demo test lint bench clean
+
+install: .venv/.installed
+
+demo: .venv/.installed
+	$(BIN)/acdnet demo
+
+test: lint
+	$(BIN)/pytest
+
+lint: .venv/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: .venv/.installed-dev
+	$(BIN)/python benchmarks/model.py
+
+clean:
+	rm -rf .venv demo-output
+
+# torch goes first and by its exact version: an open range would bring gigabytes of accelerator packages along.
+.venv/.installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) "$$(grep '^torch==' constraints.txt)"
+	$(PIP) --editable .
+	touch $@
+
+.venv/.installed-dev: .venv/.installed
+	$(PIP) --editable ".[dev,onnx]"
+	touch $@

@@ -1,0 +1,36 @@
+"""ACDNet: metal artifacts out of CT images. Research use only; not a medical device.
+
+`import acdnet` is quick: torch is loaded when something that needs it is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "ACDNet": "acdnet.model.acdnet",
+    "ACDNetConfig": "acdnet.config",
+    "Decomposition": "acdnet.model.acdnet",
+    "load_model": "acdnet.weights.load",
+}
+
+if TYPE_CHECKING:
+    from acdnet.config import ACDNetConfig as ACDNetConfig
+    from acdnet.model.acdnet import ACDNet as ACDNet
+    from acdnet.model.acdnet import Decomposition as Decomposition
+    from acdnet.weights.load import load_model as load_model
+
+__all__ = ["ACDNet", "ACDNetConfig", "Decomposition", "__version__", "load_model"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'acdnet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,61 @@
+"""The verbs together, and what becomes of an error: one line and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from acdnet import __version__
+from acdnet.cli.demo import demo
+from acdnet.cli.export import export
+from acdnet.cli.import_weights import import_weights
+from acdnet.cli.models import models
+from acdnet.errors import AcdnetError, ResourceError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="ACDNet: metal artifacts out of CT images. Research use only; not a medical device.",
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.command()(models)
+app.command(name="import-weights")(import_weights)
+app.command()(export)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"acdnet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except AcdnetError as error:
+        _stop(str(error), error.exit_code)
+    except MemoryError:
+        _stop("out of memory; nothing was written", ResourceError.exit_code)
+    except KeyboardInterrupt:
+        _stop("interrupted", INTERRUPTED)
+
+
+def _stop(message: str, code: int) -> None:
+    print("acdnet:", " ".join(message.split()), file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,31 @@
+"""`acdnet export`: a model for other programs."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(str, Enum):
+    """What a model can be exported to."""
+
+    onnx = "onnx"
+
+
+def export(
+    model: Annotated[str, typer.Argument(help="Name of a shipped model, or a .safetensors file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
+    format: Annotated[Format, typer.Option("--format", help="File format.")] = Format.onnx,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Export a model and check the written file against the network."""
+    from acdnet.weights.export import export_onnx
+    from acdnet.weights.load import read_model
+    from acdnet.weights.shipped import find_model
+
+    network, card = read_model(find_model(model))
+    off = export_onnx(network, card, out, overwrite=force)
+    typer.echo(f"{out}: {format.value}, one image of any size; checked, off by at most {off:.1e} of 255")

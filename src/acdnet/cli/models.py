@@ -1,0 +1,30 @@
+"""`acdnet models`: what there is."""
+
+from __future__ import annotations
+
+
+def models() -> None:
+    """List every architecture with its parameters and every shipped model with its score and size."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from acdnet.config import ARCHITECTURES
+    from acdnet.weights.shipped import shipped_cards
+
+    console = Console()
+    architectures = Table("architecture", title="Architectures", title_justify="left")
+    for column in ("parameters", "stages T", "maps N", "filters d", "channels 1 + N_p", "order"):
+        architectures.add_column(column, justify="right")
+    for name, config in ARCHITECTURES.items():
+        sizes = (config.count_parameters(), config.T, config.N, config.d, 1 + config.N_p)
+        architectures.add_row(name, *(f"{size:,}" for size in sizes), config.order)
+    console.print(architectures)
+
+    shipped = Table("name", "architecture", "what it is", "score", title="Shipped models", title_justify="left")
+    shipped.add_column("size", justify="right")
+    for card, path, aliases in shipped_cards():
+        name = f"{card.name} ({', '.join(aliases)})" if aliases else card.name
+        score = "\n".join(f"{value:g}  {what}" for what, value in card.scores.items())
+        shipped.add_row(name, card.architecture, card.summary, score, f"{path.stat().st_size / 1e6:.1f} MB")
+    console.print(shipped)
+    console.print("Research use only. Not a medical device.", style="dim")

@@ -1,0 +1,97 @@
+"""Pictures of the demonstration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from acdnet.demo.scan import Scan
+from acdnet.evaluate.metrics import window_psnr
+from acdnet.files import write_atomically
+from acdnet.model.acdnet import Decomposition
+from acdnet.model.border import to_hu
+from acdnet.units import MU_CEILING, NETWORK_RANGE, WATER_MU
+
+WINDOW_HU = (-250.0, 350.0)
+DIFFERENCE_HU = 300.0
+HU_PER_UNIT = 1000.0 * MU_CEILING / (NETWORK_RANGE * WATER_MU)
+"""One network unit in HU, for differences such as artifacts."""
+METAL_COLOUR = (0.86, 0.13, 0.16)
+BACKGROUND, INK = "#101418", "#e8eaed"
+
+
+def draw_comparison(cases: list[tuple[str, Scan, NDArray[np.float32]]], path: Path) -> None:
+    """Draw a row per case: corrupted, LI, ACDNet, what ACDNet removed, truth; metal in red."""
+    titles = ("corrupted", "LI", "ACDNet", "removed by ACDNet", "truth")
+    figure = _figure(len(cases), len(titles))
+    for row, (site, scanned, reduced) in enumerate(cases):
+        removed = np.where(scanned.metal, 0.0, scanned.corrupted - reduced)
+        images = (scanned.corrupted, scanned.li, reduced, removed, scanned.clean)
+        for column, (title, image) in enumerate(zip(titles, images, strict=True)):
+            axes = figure.add_subplot(len(cases), len(titles), row * len(titles) + column + 1)
+            if title == "removed by ACDNet":
+                _show(axes, image, scanned.metal, -DIFFERENCE_HU, DIFFERENCE_HU)
+            else:
+                _show(axes, image, scanned.metal, *WINDOW_HU)
+            if column < 3:
+                axes.set_xlabel(f"{window_psnr(image, scanned.clean, scanned.metal):.1f} dB", color=INK, fontsize=11)
+            if row == 0:
+                axes.set_title(title, color=INK, fontsize=12)
+            if column == 0:
+                axes.set_ylabel(site, color=INK, fontsize=12)
+    _save(figure, path)
+
+
+def draw_stages(scanned: Scan, found: Decomposition, path: Path) -> None:
+    """Draw image X^(t) and artifact A^(t) of every stage, and the kernels D * K that the last stage used."""
+    T = len(found.artifacts)
+    figure = _figure(3, T + 1)
+    truth = np.where(scanned.metal, 0.0, np.clip(scanned.corrupted, None, 4000) - scanned.clean)
+    for t in range(1, T + 1):
+        axes = figure.add_subplot(3, T + 1, t)
+        _show(axes, to_hu(found.images[t]), scanned.metal, *WINDOW_HU)
+        axes.set_title(f"$X^{{({t})}}$", color=INK)
+        axes = figure.add_subplot(3, T + 1, T + 1 + t)
+        _show(axes, found.artifacts[t - 1][0, 0].numpy() * HU_PER_UNIT, scanned.metal, -DIFFERENCE_HU, DIFFERENCE_HU)
+        axes.set_title(f"$A^{{({t})}}$", color=INK)
+    last = figure.add_subplot(3, T + 1, T + 1)
+    _show(last, scanned.clean, scanned.metal, *WINDOW_HU)
+    last.set_title("truth $X$", color=INK)
+    last = figure.add_subplot(3, T + 1, 2 * (T + 1))
+    _show(last, truth, scanned.metal, -DIFFERENCE_HU, DIFFERENCE_HU)
+    last.set_title("truth $Y - X$", color=INK)
+    kernels = found.kernels[-1][0].numpy()
+    for n, kernel in enumerate(kernels):
+        axes = figure.add_subplot(3, len(kernels), 2 * len(kernels) + n + 1)
+        axes.imshow(kernel, cmap="magma")
+        axes.set_title(f"$(D * K)_{{{n + 1}}}$", color=INK)
+        axes.set_axis_off()
+    _save(figure, path)
+
+
+def _figure(rows: int, columns: int) -> Figure:
+    figure = Figure(figsize=(2.5 * columns, 2.6 * rows), facecolor=BACKGROUND, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _show(axes: Any, image: NDArray[Any], metal: NDArray[np.bool_], low: float, high: float) -> None:
+    grey = np.clip((image - low) / (high - low), 0.0, 1.0)
+    colour = np.where(metal[..., None], METAL_COLOUR, grey[..., None])
+    axes.imshow(colour, interpolation="nearest")
+    axes.set_xticks([])
+    axes.set_yticks([])
+
+
+def _save(figure: Figure, path: Path) -> None:
+    from io import BytesIO
+
+    figure.supxlabel("phantoms made by formula · research use only · not a medical device", color="#9aa0a6", fontsize=9)
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=100)
+    write_atomically(path, buffer.getvalue())

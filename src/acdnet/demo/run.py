@@ -1,0 +1,75 @@
+"""The demonstration: phantoms scanned, reduced, scored and drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from acdnet.demo.phantom import SITES, make_phantom
+from acdnet.demo.pictures import draw_comparison, draw_stages
+from acdnet.demo.scan import Scan, scan
+from acdnet.errors import ResourceError
+from acdnet.evaluate.metrics import hu_rmse, window_psnr
+from acdnet.model.acdnet import Decomposition
+from acdnet.model.border import decompose_hu, reduced_hu
+from acdnet.weights.load import load_model
+from acdnet.weights.shipped import find_model
+
+SEED = 2_000_000
+"""First seed of the demonstrated phantoms; training and validation used others."""
+
+SOFT_TISSUE_HU = (-200.0, 200.0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Scores of one phantom: corrupted, LI, ACDNet."""
+
+    site: str
+    metal_pixels: int
+    psnr: tuple[float, float, float]
+    rmse: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demonstration made."""
+
+    model: str
+    rows: list[Row]
+    pictures: list[Path]
+
+
+def run_demo(out: Path, model_name: str) -> Demo:
+    """Run the demonstration and write its pictures into the folder `out`."""
+    model = load_model(model_name)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResourceError(f"{out}: cannot be made a folder ({error.strerror})") from error
+
+    cases: list[tuple[str, Scan, Decomposition]] = []
+    for number, site in enumerate(SITES):
+        rng = np.random.default_rng(SEED + number)
+        scanned = scan(make_phantom(site, rng), rng)
+        cases.append((site, scanned, decompose_hu(model, scanned.corrupted, scanned.li, scanned.metal, details=True)))
+
+    rows = [_score(site, scanned, reduced_hu(found, scanned.corrupted, scanned.metal)) for site, scanned, found in cases]
+    pictures = [out / "comparison.png", out / "stages.png"]
+    draw_comparison(
+        [(site, scanned, reduced_hu(found, scanned.corrupted, scanned.metal)) for site, scanned, found in cases],
+        pictures[0],
+    )
+    draw_stages(cases[0][1], cases[0][2], pictures[1])
+    return Demo(find_model(model_name).stem, rows, pictures)
+
+
+def _score(site: str, scanned: Scan, reduced: np.ndarray) -> Row:
+    images = (scanned.corrupted, scanned.li, reduced)
+    low, high = SOFT_TISSUE_HU
+    soft = (scanned.clean > low) & (scanned.clean < high) & ~scanned.metal
+    psnr = [window_psnr(image, scanned.clean, scanned.metal) for image in images]
+    rmse = [hu_rmse(image, scanned.clean, soft) for image in images]
+    return Row(site, int(scanned.metal.sum()), (psnr[0], psnr[1], psnr[2]), (rmse[0], rmse[1], rmse[2]))

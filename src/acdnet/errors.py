@@ -1,0 +1,40 @@
+"""Every error the program raises on purpose; each knows the exit code of the command line."""
+
+from __future__ import annotations
+
+
+class AcdnetError(Exception):
+    """Base of all errors that a user can do something about. The message is one line."""
+
+    exit_code = 1
+
+
+class ConfigError(AcdnetError):
+    """A setting has an unknown name, a wrong type or an impossible value."""
+
+    exit_code = 2
+
+
+class InputRefused(AcdnetError):
+    """An input file cannot be used; nothing was written."""
+
+    exit_code = 3
+
+
+class ModelFileError(InputRefused):
+    """A weights file is damaged, hostile, incomplete or not what its card says."""
+
+
+class ResourceError(AcdnetError):
+    """Disk, memory or a lock stood in the way; earlier results are intact."""
+
+    exit_code = 5
+
+
+class MissingExtra(AcdnetError):
+    """A part of the program needs a package that an optional extra installs."""
+
+    exit_code = 5
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        super().__init__(f"{purpose} needs an optional package: pip install 'acdnet[{extra}]'")

@@ -1,0 +1,97 @@
+"""ACDNet: T iterations of the solver, unrolled, between a start and a last clean-up of the image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor, nn
+
+from acdnet.config import ACDNetConfig
+from acdnet.model.dictionary import oriented_streaks
+from acdnet.model.prox import ProxX
+from acdnet.model.stage import DICTIONARY_SCALE, Observation, Stage
+from acdnet.model.start import Start
+from acdnet.model.wcd import mix
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """What the network makes of an image, in network units; all B x 1 x H x W unless said otherwise."""
+
+    image: Tensor
+    """The final image."""
+    images: tuple[Tensor, ...]
+    """X^(0), X^(1) .. X^(T)."""
+    artifacts: tuple[Tensor, ...]
+    """A^(1) .. A^(T)."""
+    start_images: tuple[Tensor, Tensor]
+    """The two images of the start, which the training loss supervises."""
+    start_artifacts: tuple[Tensor, Tensor]
+    """The two artifacts of the start, which the training loss supervises."""
+    K: tuple[Tensor, ...] = ()
+    """The mixing weights of every stage, B x N x d; on request."""
+    M: tuple[Tensor, ...] = ()
+    """The feature maps of every stage, B x N x H x W; on request."""
+    kernels: tuple[Tensor, ...] = ()
+    """The adaptive kernels D * K of every stage, B x N x p x p; on request."""
+
+
+def join(parts: list[Decomposition]) -> Decomposition:
+    """Put the decompositions of single images together into that of a batch."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def together(name: str) -> tuple[Tensor, ...]:
+        return tuple(torch.cat(step) for step in zip(*(getattr(part, name) for part in parts), strict=True))
+
+    many = {field.name: together(field.name) for field in fields(Decomposition) if field.name != "image"}
+    return Decomposition(image=torch.cat([part.image for part in parts]), **many)  # type: ignore[arg-type]
+
+
+class ACDNet(nn.Module):
+    """Adaptive convolutional dictionary network (Sec. 3)."""
+
+    def __init__(self, config: ACDNetConfig | None = None) -> None:
+        super().__init__()
+        self.config = config = config or ACDNetConfig()
+        dictionary = oriented_streaks(config.d, config.p)
+        finds_K = config.order.startswith("K")
+        self.D = nn.Parameter(dictionary)
+        self.start = Start(config, dictionary)
+        self.stages = nn.ModuleList(Stage(config, finds_K and t == 0) for t in range(config.T))
+        self.prox_last = ProxX(config.N_p, config.blocks)
+
+    def forward(self, Y: Tensor, X_li: Tensor, I: Tensor, details: bool = False) -> Decomposition:
+        """Decompose Y into image and artifact.
+
+        Y is the corrupted image and X_li its linear-interpolation correction (B x 1 x H x W, network units);
+        I is the non-metal mask of the same shape (true or 1 = not metal). `details` adds K, M and D * K.
+        """
+        observed = Observation(Y, I.bool())
+        D = self.D / DICTIONARY_SCALE
+
+        started = self.start(D, X_li, observed)
+        state = started.state
+        images, artifacts = [started.first_image], []
+        K, M, kernels = [], [], []
+        for stage in self.stages:
+            state = stage(D, state, observed)
+            images.append(state.X)
+            artifacts.append(state.A)
+            if details:
+                K.append(state.K)
+                M.append(state.M)
+                kernels.append(mix(D, state.K))
+        image, _ = self.prox_last(state.X, state.P)
+
+        return Decomposition(
+            image=image,
+            images=tuple(images),
+            artifacts=tuple(artifacts),
+            start_images=started.images,
+            start_artifacts=started.artifacts,
+            K=tuple(K),
+            M=tuple(M),
+            kernels=tuple(kernels),
+        )

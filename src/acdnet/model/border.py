@@ -1,0 +1,43 @@
+"""The border between the world, in HU, and the network, in network units. There is no other."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from acdnet.model.acdnet import Decomposition
+from acdnet.model.inference import InferenceACDNet
+from acdnet.units import hu_from_network, network_from_hu
+
+
+def to_network(hu: NDArray[np.float32]) -> Tensor:
+    """Bring a slice in HU, H x W, to the network: 1 x 1 x H x W, clipped to [0, 255]."""
+    return torch.from_numpy(np.asarray(network_from_hu(hu), dtype=np.float32))[None, None]
+
+
+def to_hu(image: Tensor) -> NDArray[np.float32]:
+    """Bring an image of the network, 1 x 1 x H x W, back to a slice in HU."""
+    hu: NDArray[np.float32] = hu_from_network(image[0, 0].detach().cpu()).numpy()
+    return hu
+
+
+def decompose_hu(
+    model: InferenceACDNet,
+    corrupted: NDArray[np.float32],
+    li: NDArray[np.float32],
+    metal: NDArray[np.bool_],
+    details: bool = False,
+) -> Decomposition:
+    """Run the network on one slice: the corrupted image and its LI correction in HU, and where the metal is."""
+    I = torch.from_numpy(~metal)[None, None]
+    device = next(model.parameters()).device
+    return model(to_network(corrupted).to(device), to_network(li).to(device), I.to(device), details)
+
+
+def reduced_hu(
+    found: Decomposition, corrupted: NDArray[np.float32], metal: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """Return the reduced slice in HU, the metal put back as it was."""
+    return np.where(metal, corrupted, to_hu(found.image))

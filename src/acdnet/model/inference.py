@@ -1,0 +1,112 @@
+"""The same network, made ready to be used: batch normalisation folded, best memory layout, no gradients.
+
+Everything that only infers goes through `InferenceACDNet`. The equations stay where they are (`stage`, `start`,
+`acdnet`); only the proximal networks of X and M are replaced by faster ones that compute the same.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from acdnet.model import winograd
+from acdnet.model.acdnet import ACDNet, Decomposition, join
+from acdnet.model.prox import ProxX
+from acdnet.model.trunk import ResidualBlock
+
+SIMD_LANES = 16
+"""Channels that fill one vector register of a CPU."""
+
+TOLERATED_WASTE = 0.2
+"""Share of empty lanes up to which direct convolution is faster than Winograd's."""
+
+
+class FoldedBlock(nn.Module):
+    """`ResidualBlock` in evaluation mode: two convolutions that carry their normalisation within."""
+
+    def __init__(self, block: ResidualBlock) -> None:
+        super().__init__()
+        self.conv1 = fuse_conv_bn_eval(block.conv1, block.norm1)
+        self.conv2 = fuse_conv_bn_eval(block.conv2, block.norm2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv2(self.conv1(x).relu_()).add_(x).relu_()
+
+
+class JoinedProxX(nn.Module):
+    """`ProxX` with folded blocks, channels last."""
+
+    def __init__(self, prox: ProxX) -> None:
+        super().__init__()
+        self.trunk = nn.Sequential(*(FoldedBlock(block) for block in prox.trunk))
+        self.to(memory_format=torch.channels_last)
+
+    def forward(self, X: Tensor, P: Tensor) -> tuple[Tensor, Tensor]:
+        B, N_p, H, W = P.shape
+        joined = torch.empty((B, 1 + N_p, H, W), dtype=P.dtype, device=P.device, memory_format=torch.channels_last)
+        joined[:, :1], joined[:, 1:] = X, P
+        out = self.trunk(joined)
+        return out[:, :1].clone(), out[:, 1:]
+
+
+class WinogradProxX(nn.Module):
+    """`ProxX` of one image on a CPU. P travels from one call to the next in the layout of `winograd`, image included."""
+
+    def __init__(self, prox: ProxX) -> None:
+        super().__init__()
+        folded = [FoldedBlock(block) for block in prox.trunk]
+        self.trunk = winograd.WinogradTrunk([(block.conv1, block.conv2) for block in folded])
+
+    def forward(self, X: Tensor, P: Tensor) -> tuple[Tensor, Tensor]:
+        H, W = X.shape[-2:]
+        packed = winograd.pack(torch.cat((X, P), dim=1)[0]) if P.dim() == 4 else P
+        packed[:1] = winograd.pack(X[0])
+        self.trunk(packed, H, W)
+        return winograd.unpack(packed[:1], H, W)[None], packed
+
+
+class InferenceACDNet(nn.Module):
+    """A trained ACDNet for inference only. On a CPU the images of a batch go one by one: memory stays that of one."""
+
+    def __init__(self, model: ACDNet) -> None:
+        super().__init__()
+        self.config = model.config
+        self.network = copy.deepcopy(model).eval().requires_grad_(False)
+        self.one_by_one = next(model.parameters()).device.type == "cpu"
+        _replace(self.network, ProxX, WinogradProxX if self.one_by_one and _wastes_lanes(model) else JoinedProxX)
+        fold(self.network)
+
+    @torch.inference_mode()
+    def forward(self, Y: Tensor, X_li: Tensor, I: Tensor, details: bool = False) -> Decomposition:
+        if not self.one_by_one:
+            return self._run(Y, X_li, I, details)
+        return join([self._run(*one, details) for one in zip(Y.split(1), X_li.split(1), I.split(1), strict=True)])
+
+    def _run(self, Y: Tensor, X_li: Tensor, I: Tensor, details: bool) -> Decomposition:
+        result: Decomposition = self.network(Y, X_li, I, details)
+        return result
+
+
+def fold(network: ACDNet) -> ACDNet:
+    """Fold the batch normalisation of all residual blocks, in place."""
+    _replace(network, ResidualBlock, FoldedBlock)
+    return network
+
+
+def _wastes_lanes(model: ACDNet) -> bool:
+    """Tell whether direct convolution would leave much of the vector registers empty, as 33 channels in 3 x 16 do."""
+    channels = 1 + model.config.N_p
+    return -channels % SIMD_LANES > channels * TOLERATED_WASTE
+
+
+def _replace(parent: nn.Module, old: type[nn.Module], new: type[nn.Module]) -> None:
+    """Replace every module of one type, at any depth, by one of another type built from it."""
+    for name, child in parent.named_children():
+        if isinstance(child, old):
+            setattr(parent, name, new(child))
+        else:
+            _replace(child, old, new)

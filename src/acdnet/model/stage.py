@@ -1,0 +1,96 @@
+r"""One stage of the network: one iteration of the solver, Eqs. (10), (12) and (14).
+
+The three updates are proximal gradient steps on || I . (Y - X - (D * K) (x) M) ||^2. With the residual
+R = I . (Y - X - A) they read alike: prox( variable + step * adjoint(R) ).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from acdnet.config import ACDNetConfig
+from acdnet.model.prox import ProxK, ProxM, ProxX
+from acdnet.model.wcd import analyse, correlate, mix, synthesise
+
+DICTIONARY_SCALE = 10.0
+"""The operators use D / 10: kernels of sum 1 then give maps of the size of the image with unit steps in M."""
+
+STEP_SCALE = 10.0
+"""eta_M and eta_X are stored ten times larger than used, so that Adam moves them at the pace of other weights."""
+
+K_STEP_SCALE = 50.0
+"""The same for eta_K, whose gradient is in addition a sum over H W pixels and is made a mean."""
+
+ETA_K, ETA_M, ETA_X = 5.0, 1.0, 5.0
+"""Where the learnable step sizes begin (in stored size)."""
+
+
+class Observation(NamedTuple):
+    """What is given: the corrupted image Y (B x 1 x H x W) and where it counts, I (bool, true = not metal)."""
+
+    Y: Tensor
+    I: Tensor
+
+    def residual(self, X: Tensor, A: Tensor) -> Tensor:
+        """Compute I . (Y - X - A) by selection: whatever Y holds under the metal, even NaN, stays there."""
+        return torch.where(self.I, self.Y - X - A, 0.0)
+
+
+class State(NamedTuple):
+    """What is estimated. A is kept equal to (D * K) (x) M."""
+
+    K: Tensor
+    M: Tensor
+    X: Tensor
+    P: Tensor
+    A: Tensor
+
+
+class Stage(nn.Module):
+    """K, M and X updated once each, in the order of the config. `D` comes in already divided by its scale.
+
+    `finds_K` marks a first stage that begins with K: it meets K = 0 and A = 0 and goes a step of one, so that
+    its eta_K has nothing to do. It is kept, frozen, because published checkpoints have one for every stage.
+    """
+
+    def __init__(self, config: ACDNetConfig, finds_K: bool = False) -> None:
+        super().__init__()
+        self.order = config.order
+        self.finds_K = finds_K
+        self.eta_K = nn.Parameter(torch.tensor(ETA_K), requires_grad=not finds_K)
+        self.eta_M = nn.Parameter(torch.tensor(ETA_M))
+        self.eta_X = nn.Parameter(torch.tensor(ETA_X))
+        self.prox_K = ProxK(config.N, config.d)
+        self.prox_M = ProxM(config.N, config.blocks)
+        self.prox_X = ProxX(config.N_p, config.blocks)
+
+    def forward(self, D: Tensor, state: State, observed: Observation) -> State:
+        steps = {"K": self.k_step, "M": self.m_step, "X": self.x_step}
+        for letter in self.order:
+            state = steps[letter](D, state, observed)
+        return state
+
+    def k_step(self, D: Tensor, s: State, observed: Observation) -> State:
+        """Update K, Eq. (10)."""
+        R = observed.residual(s.X, s.A)
+        K = self.prox_K(s.K + self._step_K(R) * correlate(D, s.M, R))
+        return s._replace(K=K, A=synthesise(mix(D, K), s.M))
+
+    def m_step(self, D: Tensor, s: State, observed: Observation) -> State:
+        """Update M, Eq. (12)."""
+        C = mix(D, s.K)
+        R = observed.residual(s.X, s.A)
+        M = self.prox_M(s.M + self.eta_M / STEP_SCALE * analyse(C, R))
+        return s._replace(M=M, A=synthesise(C, M))
+
+    def x_step(self, D: Tensor, s: State, observed: Observation) -> State:
+        """Update X and its auxiliary channels P, Eq. (14)."""
+        R = observed.residual(s.X, s.A)
+        X, P = self.prox_X(s.X + self.eta_X / STEP_SCALE * R, s.P)
+        return s._replace(X=X, P=P)
+
+    def _step_K(self, R: Tensor) -> Tensor | float:
+        return 1.0 if self.finds_K else self.eta_K / (K_STEP_SCALE * R.shape[-2] * R.shape[-1])

@@ -1,0 +1,122 @@
+r"""The weighted convolutional dictionary model, Eq. (2): A = (D * K) (x) M, and its adjoints.
+
+`(x)` is what torch calls `conv2d` with zero padding p // 2. The number <C (x) M, R> is linear in each of C, M and R;
+the three operators below are its derivatives in R, in M and in C, and so the gradient of each one is made of the
+other two. All are computed with real FFTs of zero-padded images: the same numbers as by direct convolution
+(`acdnet.model.direct`), at a cost that does not grow with the size of the kernels.
+
+Shapes: D is d x p x p, K is B x N x d, C is B x N x p x p, M is B x N x H x W, R and A are B x 1 x H x W.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from scipy.fft import next_fast_len
+from torch import Tensor
+
+from acdnet.model import direct
+
+
+def mix(D: Tensor, K: Tensor) -> Tensor:
+    """Mix the dictionary by the weights: C = D * K, with C[b,n] = sum_i K[b,n,i] D[i]."""
+    return torch.einsum("bni,ipq->bnpq", K, D)
+
+
+def synthesise(C: Tensor, M: Tensor) -> Tensor:
+    """Place the kernels by the maps and add up: C (x) M."""
+    out: Tensor = direct.synthesise(C, M) if torch.compiler.is_exporting() else _Synthesise.apply(C, M)
+    return out
+
+
+def analyse(C: Tensor, R: Tensor) -> Tensor:
+    """Apply the adjoint of `synthesise` in M: C (x)^T R."""
+    out: Tensor = direct.analyse(C, R) if torch.compiler.is_exporting() else _Analyse.apply(C, R)
+    return out
+
+
+def correlate(D: Tensor, M: Tensor, R: Tensor) -> Tensor:
+    """Apply the adjoint of K -> (D * K) (x) M: the inner products <D[i] (x) M[b,n], R[b]>, B x N x d.
+
+    They are the lags of M and R, contracted with D; the N * d images D[i] (x) M[b,n] are never built.
+    """
+    p = D.shape[-1]
+    L = direct.lags(M, R, p) if torch.compiler.is_exporting() else _Lags.apply(M, R, p)
+    return torch.einsum("bnpq,ipq->bni", L, D)
+
+
+class _Synthesise(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, C: Tensor, M: Tensor) -> Tensor:
+        ctx.save_for_backward(C, M)
+        return _synthesise(C, M)
+
+    @staticmethod
+    def backward(ctx: Any, G: Tensor) -> tuple[Tensor, Tensor]:
+        C, M = ctx.saved_tensors
+        return _lags(M, G, C.shape[-1]), _analyse(C, G)
+
+
+class _Analyse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, C: Tensor, R: Tensor) -> Tensor:
+        ctx.save_for_backward(C, R)
+        return _analyse(C, R)
+
+    @staticmethod
+    def backward(ctx: Any, G: Tensor) -> tuple[Tensor, Tensor]:
+        C, R = ctx.saved_tensors
+        return _lags(G, R, C.shape[-1]), _synthesise(C, G)
+
+
+class _Lags(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, M: Tensor, R: Tensor, p: int) -> Tensor:
+        ctx.save_for_backward(M, R)
+        return _lags(M, R, p)
+
+    @staticmethod
+    def backward(ctx: Any, G: Tensor) -> tuple[Tensor, Tensor, None]:
+        M, R = ctx.saved_tensors
+        return _analyse(G, R), _synthesise(G, M), None
+
+
+def _synthesise(C: Tensor, M: Tensor) -> Tensor:
+    size = _padded(M, C.shape[-1])
+    turned = C.flip(-2, -1)  # correlating is convolving with the kernel turned by half a turn
+    spectrum = (_rfft(M, size) * _rfft(turned, size)).sum(dim=1, keepdim=True)
+    return _central(_irfft(spectrum, size), M, C)
+
+
+def _analyse(C: Tensor, R: Tensor) -> Tensor:
+    size = _padded(R, C.shape[-1])
+    return _central(_irfft(_rfft(R, size) * _rfft(C, size), size), R, C)
+
+
+def _lags(M: Tensor, R: Tensor, p: int) -> Tensor:
+    """Correlate M and R at the p x p shifts of a kernel, B x N x p x p."""
+    size = _padded(M, p)
+    circular = _irfft(_rfft(M, size) * _rfft(R, size).conj(), size)
+    shift = torch.arange(p, device=M.device) - p // 2
+    return circular[..., shift[:, None], shift]
+
+
+def _padded(image: Tensor, p: int) -> tuple[int, int]:
+    """Choose a size at which circular convolution equals zero-padded convolution and the FFT is fast."""
+    H, W = (next_fast_len(side + p - 1, real=True) for side in image.shape[-2:])
+    return H, W
+
+
+def _rfft(x: Tensor, size: tuple[int, int]) -> Tensor:
+    return torch.fft.rfft2(x, s=size)
+
+
+def _irfft(spectrum: Tensor, size: tuple[int, int]) -> Tensor:
+    return torch.fft.irfft2(spectrum, s=size)
+
+
+def _central(full: Tensor, image: Tensor, kernel: Tensor) -> Tensor:
+    """Cut a full convolution down to the pixels of the image."""
+    c = kernel.shape[-1] // 2
+    return full[..., c : c + image.shape[-2], c : c + image.shape[-1]].contiguous()

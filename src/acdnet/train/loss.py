@@ -1,0 +1,59 @@
+r"""The training loss, Eq. (15).
+
+L = sum_t mu_t || I.(X - X^(t)) ||_2^2 + omega_1 sum_t mu_t || I.(X - X^(t)) ||_1 + omega_2 sum_t mu_t || I.(Y - X - A^(t)) ||_1
+
+The squared terms are means over batch and pixels. The absolute terms of the published training are sums over batch and
+pixels, so that their weight depends on the batch; here they are means times a constant that equals the published
+weight for the published batch. Another batch or patch size then trains the same thing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from acdnet.model.acdnet import Decomposition
+
+PUBLISHED_OMEGA = 5e-4
+"""omega_1 and omega_2 as published, for sums."""
+PUBLISHED_BATCH_PIXELS = 32 * 64 * 64
+"""Pixels in a published batch: 32 patches of 64 x 64."""
+L1_WEIGHT = PUBLISHED_OMEGA * PUBLISHED_BATCH_PIXELS
+"""omega_1 and omega_2 for means (65.536)."""
+MU_FINAL, MU_STAGE = 1.0, 0.1
+"""mu_T of the last image and artifact, mu_t of those before it."""
+
+
+class Loss(NamedTuple):
+    """The three sums of Eq. (15), already weighted."""
+
+    image_l2: Tensor
+    image_l1: Tensor
+    artifact_l1: Tensor
+
+    @property
+    def total(self) -> Tensor:
+        return self.image_l2 + self.image_l1 + self.artifact_l1
+
+
+def acdnet_loss(result: Decomposition, Y: Tensor, X: Tensor, I: Tensor) -> Loss:
+    """Compare every stage with the clean image X and the artifact Y - X, where I is true (not metal)."""
+    inside = I.bool()
+    images = [*((MU_STAGE, image) for image in result.images), (MU_FINAL, result.image)]
+    artifacts = [*((MU_STAGE, artifact) for artifact in result.artifacts), (MU_FINAL, result.artifacts[-1])]
+    for mu, image, artifact in zip((MU_STAGE, MU_FINAL), result.start_images, result.start_artifacts, strict=True):
+        images.append((mu, image))
+        artifacts.append((mu, artifact))
+
+    def masked(difference: Tensor) -> Tensor:
+        return torch.where(inside, difference, 0.0)
+
+    off = [(mu, masked(X - image)) for mu, image in images]
+    return Loss(
+        image_l2=torch.stack([mu * difference.square().mean() for mu, difference in off]).sum(),
+        image_l1=L1_WEIGHT * torch.stack([mu * difference.abs().mean() for mu, difference in off]).sum(),
+        artifact_l1=L1_WEIGHT
+        * torch.stack([mu * masked(Y - X - artifact).abs().mean() for mu, artifact in artifacts]).sum(),
+    )

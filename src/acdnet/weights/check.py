@@ -1,0 +1,27 @@
+"""Hold the weights in a file against the network they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from acdnet.errors import ModelFileError
+
+
+def check_state(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
+    """Refuse weights that are missing, too many, of another shape or type, or not finite; name the first."""
+    expected = model.state_dict()
+    if missing := sorted(expected.keys() - state.keys()):
+        raise ModelFileError(f"{path}: {len(missing)} weights are missing, the first is {missing[0]}")
+    if extra := sorted(state.keys() - expected.keys()):
+        raise ModelFileError(f"{path}: {len(extra)} weights too many, the first is {extra[0]}")
+    for name, value in expected.items():
+        found = state[name]
+        if found.shape != value.shape:
+            raise ModelFileError(f"{path}: {name} is {tuple(found.shape)}, expected {tuple(value.shape)}")
+        if found.dtype != value.dtype:
+            raise ModelFileError(f"{path}: {name} is {found.dtype}, expected {value.dtype}")
+        if not found.isfinite().all():
+            raise ModelFileError(f"{path}: {name} holds numbers that are not finite")

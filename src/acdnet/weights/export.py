@@ -1,0 +1,105 @@
+"""Write a model as ONNX and check the file against the network it came from."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from acdnet.errors import InputRefused, MissingExtra, ModelFileError
+from acdnet.files import write_atomically
+from acdnet.model.acdnet import ACDNet
+from acdnet.model.inference import fold
+from acdnet.units import NETWORK_RANGE
+from acdnet.weights.card import Card
+
+TOLERANCE = 1e-4 * NETWORK_RANGE
+CHECKED_SIZES = ((64, 64), (57, 44))
+"""Image sizes on which an exported file has to agree with the network; the second one is odd on purpose."""
+INPUTS, OUTPUTS = ("Y", "X_li", "I"), ("image", "artifact")
+
+
+class _Exported(nn.Module):
+    """One image in, image and artifact out, as tensors."""
+
+    def __init__(self, model: ACDNet) -> None:
+        super().__init__()
+        self.network = fold(copy.deepcopy(model).eval())
+
+    def forward(self, Y: Tensor, X_li: Tensor, I: Tensor) -> tuple[Tensor, Tensor]:
+        result = self.network(Y, X_li, I > 0.5)
+        return result.image, result.artifacts[-1]
+
+
+def export_onnx(model: ACDNet, card: Card, path: Path, overwrite: bool = False) -> float:
+    """Write `path`, for one image of any size, and return by how much it differs from the network (network units)."""
+    if path.exists() and not overwrite:
+        raise InputRefused(f"{path}: exists already; choose another name or allow overwriting")
+    if not path.parent.is_dir():
+        raise InputRefused(f"{path.parent}: no such folder")
+    exported = _Exported(model).requires_grad_(False)
+    data = _convert(exported, card)
+    off = _largest_difference(exported, data)
+    if not off <= TOLERANCE:
+        raise ModelFileError(f"{path}: not written, the exported file is off by {off:.3g} (allowed {TOLERANCE:.3g})")
+    write_atomically(path, data)
+    return off
+
+
+def _convert(exported: nn.Module, card: Card) -> bytes:
+    try:
+        import onnx
+        import onnxscript  # noqa: F401  (torch.onnx needs it)
+    except ImportError as error:
+        raise MissingExtra("export to ONNX", "onnx") from error
+    height, width = torch.export.Dim("height", min=16), torch.export.Dim("width", min=16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = torch.onnx.export(
+            exported,
+            _sample(48, 40),
+            input_names=list(INPUTS),
+            output_names=list(OUTPUTS),
+            dynamic_shapes=[{2: height, 3: width}] * 3,
+            dynamo=True,
+            verbose=False,
+        )
+    assert program is not None
+    proto = program.model_proto
+    for key, value in (("name", card.name), ("units", card.units), ("notice", card.notice), ("sha256", card.sha256)):
+        proto.metadata_props.append(onnx.StringStringEntryProto(key=key, value=value))
+    proto.metadata_props.append(onnx.StringStringEntryProto(key="config", value=json.dumps(card.config.to_dict())))
+    buffer = io.BytesIO()
+    onnx.save_model(proto, buffer)
+    return buffer.getvalue()
+
+
+def _largest_difference(exported: nn.Module, data: bytes) -> float:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtra("the check of an exported file", "onnx") from error
+    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    off = 0.0
+    for H, W in CHECKED_SIZES:
+        inputs = _sample(H, W)
+        expected = exported(*inputs)
+        found = session.run(list(OUTPUTS), {name: value.numpy() for name, value in zip(INPUTS, inputs, strict=True)})
+        for mine, theirs in zip(expected, found, strict=True):
+            off = max(off, float(np.abs(mine.numpy() - theirs).max()))
+    return off
+
+
+def _sample(H: int, W: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Make inputs of a size by formula."""
+    y, x = torch.meshgrid(torch.arange(H) / H, torch.arange(W) / W, indexing="ij")
+    Y = 60 + 30 * torch.sin(20 * x + 9 * y)
+    X_li = 55 + 20 * torch.cos(7 * x - 15 * y)
+    I = ((x - 0.5) ** 2 + (y - 0.4) ** 2 > 0.02).float()
+    return Y[None, None], X_li[None, None], I[None, None]

@@ -1,0 +1,76 @@
+"""Read a model, trusting nothing: hash, names, shapes, finiteness, number of parameters, self-test, in this order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load
+from torch import Tensor
+
+from acdnet.errors import ModelFileError
+from acdnet.files import sha256
+from acdnet.model.acdnet import ACDNet
+from acdnet.model.inference import InferenceACDNet
+from acdnet.weights.card import Card, read_card
+from acdnet.weights.check import check_state
+from acdnet.weights.selftest import KEY, TOLERANCE, selftest
+from acdnet.weights.shipped import find_model
+
+MAX_WEIGHTS_BYTES = 512_000_000
+"""Far above any model of this kind."""
+
+
+def load_model(name_or_path: str | Path = "default", device: str | torch.device = "cpu") -> InferenceACDNet:
+    """Load a shipped model by name, or any model by path, ready for inference."""
+    model, _ = read_model(find_model(name_or_path))
+    return InferenceACDNet(model.to(device))
+
+
+def read_model(path: Path) -> tuple[ACDNet, Card]:
+    """Read a verified model that can be trained further, and its card."""
+    card = read_card(path)
+    data = _read_bytes(path)
+    if sha256(data) != card.sha256:
+        raise ModelFileError(f"{path}: damaged or changed (its SHA-256 is not the one on its card)")
+    state = _parse(data, path)
+    expected = state.pop(KEY, None)
+    if expected is None:
+        raise ModelFileError(f"{path}: the answer of the self-test ({KEY}) is missing")
+
+    model = ACDNet(card.config)
+    check_state(model, state, path)
+    if (count := card.config.count_parameters()) != card.parameters:
+        raise ModelFileError(f"{path}: {count:,} parameters, its card says {card.parameters:,}")
+    model.load_state_dict(state)
+    _check_selftest(model, expected, path)
+    return model.eval(), card
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_WEIGHTS_BYTES + 1)
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error.strerror})") from error
+    if len(data) > MAX_WEIGHTS_BYTES:
+        raise ModelFileError(f"{path}: larger than any model of this program ({MAX_WEIGHTS_BYTES:,} bytes)")
+    return data
+
+
+def _parse(data: bytes, path: Path) -> dict[str, Tensor]:
+    try:
+        state: dict[str, Tensor] = load(data)
+    except (SafetensorError, ValueError, KeyError, RuntimeError) as error:
+        raise ModelFileError(f"{path}: not a safetensors file") from error
+    return state
+
+
+def _check_selftest(model: ACDNet, expected: Tensor, path: Path) -> None:
+    found = selftest(model)
+    if found.shape != expected.shape or not found.isfinite().all():
+        raise ModelFileError(f"{path}: the self-test failed (no finite image of {tuple(found.shape)} pixels)")
+    off = (found - expected).abs().max().item()
+    if not off <= TOLERANCE:
+        raise ModelFileError(f"{path}: the self-test failed (off by {off:.3g}, allowed {TOLERANCE:.3g})")

@@ -1,0 +1,132 @@
+"""Read a checkpoint in the naming of the published implementation, of any size.
+
+Such a file is a pickled state dict (`.pt`). It is only ever opened here, with the restricted unpickler.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from acdnet.config import ACDNetConfig
+from acdnet.errors import ConfigError, ModelFileError
+from acdnet.model.acdnet import ACDNet
+from acdnet.weights.check import check_state
+
+UNUSED = re.compile(r"tau_extend|proxNet_K_T\.\d+\.tau")
+"""Parameters of published checkpoints that take no part in the computation."""
+
+
+
+def count_unused(config: ACDNetConfig) -> int:
+    """Count the parameters of a published checkpoint that take no part: one scalar, and N x d in each stage."""
+    return 1 + config.T * config.N * config.d
+
+
+PREFIX = "module."
+"""Prepended to every name when a model was saved from inside a data-parallel wrapper."""
+
+_LAYERS = {"0": "conv1", "1": "norm1", "3": "conv2", "4": "norm2"}
+_NETWORKS = {
+    "proxNet_X_0": "start.prox_X0",
+    "proxNet_X_init": "start.prox_X",
+    "proxNet_M_init": "start.prox_M",
+    "proxNet_X_last_layer": "prox_last",
+}
+_STAGE_NETWORKS = {"proxNet_K_T": "prox_K", "proxNet_M_T": "prox_M", "proxNet_X_T": "prox_X"}
+
+
+def read_published(path: Path) -> ACDNet:
+    """Read a published checkpoint and return the same network in evaluation mode."""
+    state = _unpickle(path)
+    try:
+        model = ACDNet(infer_config(state))
+    except ConfigError as error:
+        raise ModelFileError(f"{path}: not a checkpoint of ACDNet ({error})") from error
+    translated = translate(state, path)
+    check_state(model, translated, path)
+    model.load_state_dict(translated)
+    return model.eval()
+
+
+def infer_config(state: Mapping[str, Tensor]) -> ACDNetConfig:
+    """Read the sizes of the network off the shapes of its weights."""
+    blocks = {match[1] for name in state if (match := re.fullmatch(r"proxNet_X_0\.layer\.(\d+)\.0\.weight", name))}
+    try:
+        _, d, p, _ = state["D"].shape
+        return ACDNetConfig(
+            T=state["eta1_T"].shape[0], N=state["D0"].shape[1], d=d, p=p, N_p=state["Cp"].shape[0], blocks=len(blocks)
+        )
+    except (KeyError, ValueError, IndexError) as error:
+        raise ConfigError(f"the sizes cannot be read off its weights: {error}") from error
+
+
+def translate(state: Mapping[str, Tensor], path: Path) -> dict[str, Tensor]:
+    """Rename the weights to ours and give each our shape."""
+    ours: dict[str, Tensor] = {}
+    for name, value in state.items():
+        if UNUSED.fullmatch(name):
+            continue
+        named = _translate_one(name, value)
+        if not named:
+            raise ModelFileError(f"{path}: weight {name!r} has no place in ACDNet")
+        ours.update(named)
+    return ours
+
+
+def _translate_one(name: str, value: Tensor) -> dict[str, Tensor]:
+    head, _, rest = name.partition(".")
+    if head in _NETWORKS:
+        return _network(_NETWORKS[head], rest, value)
+    if head in _STAGE_NETWORKS:
+        stage, _, rest = rest.partition(".")
+        return _network(f"stages.{stage}.{_STAGE_NETWORKS[head]}", rest, value)
+    per_stage = {"eta1_T": "eta_M", "eta2_T": "eta_X", "eta3_T": "eta_K"}
+    if name in per_stage:
+        return {f"stages.{t}.{per_stage[name]}": eta for t, eta in enumerate(value.flatten())}
+    single = {
+        "D": ("D", lambda: value[0]),
+        "D0": ("start.D0", lambda: value[0]),
+        "Cp": ("start.C_p", lambda: value),
+        "tau": ("start.tau", lambda: value.reshape(())),
+        "etaX_nonK": ("start.eta_X", lambda: value.flatten()),
+        "etaM_nonK": ("start.eta_M", lambda: value.reshape(())),
+        "convert_conv_layer1": ("start.V1", lambda: value[:, :, 0, 0]),
+        "convert_conv_layer2": ("start.V2", lambda: value[:, :, 0, 0]),
+    }
+    if name in single:
+        ours, shaped = single[name]
+        return {ours: shaped()}
+    return {}
+
+
+def _network(ours: str, rest: str, value: Tensor) -> dict[str, Tensor]:
+    """Translate what stands below the name of one proximal network."""
+    if linear := re.fullmatch(r"layer\.0\.([02])\.(weight|bias)", rest) if ours.endswith("prox_K") else None:
+        return {f"{ours}.linear{1 if linear[1] == '0' else 2}.{linear[2]}": value}
+    if index := re.match(r"(\d+)\.", rest):
+        ours, rest = f"{ours}.{index[1]}", rest[index.end() :]
+    if rest == "tau":
+        return {f"{ours}.tau": value[0]}
+    if layer := re.fullmatch(r"layer\.(\d+)\.([0134])\.(\w+)", rest):
+        return {f"{ours}.trunk.{layer[1]}.{_LAYERS[layer[2]]}.{layer[3]}": value}
+    return {}
+
+
+def _unpickle(path: Path) -> dict[str, Tensor]:
+    try:
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise ModelFileError(f"{path}: no such file") from error
+    except pickle.UnpicklingError as error:
+        raise ModelFileError(f"{path}: refused, it asks for more than plain weights or is no checkpoint") from error
+    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        raise ModelFileError(f"{path}: damaged or not a PyTorch checkpoint") from error
+    if not isinstance(loaded, dict) or not all(isinstance(v, Tensor) for v in loaded.values()):
+        raise ModelFileError(f"{path}: not a state dict (a dict from names to tensors)")
+    return {str(name).removeprefix(PREFIX): value for name, value in loaded.items()}

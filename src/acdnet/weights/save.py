@@ -1,0 +1,54 @@
+"""Write a model: weights and answer of the self-test as `.safetensors`, everything else as its card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from safetensors.torch import save
+
+from acdnet import __version__
+from acdnet.errors import InputRefused, ModelFileError
+from acdnet.files import sha256, write_atomically
+from acdnet.model.acdnet import ACDNet
+from acdnet.weights.card import Card, Training, card_path
+from acdnet.weights.selftest import KEY, selftest
+
+
+def save_model(
+    model: ACDNet,
+    path: Path,
+    *,
+    name: str,
+    summary: str,
+    architecture: str = "acdnet",
+    training: Training | None = None,
+    scores: Mapping[str, float] | None = None,
+    overwrite: bool = False,
+) -> Card:
+    """Write `path` (weights) and its card, each complete or not at all, and return the card."""
+    if path.suffix != ".safetensors":
+        raise InputRefused(f"{path}: a model is written to a file that ends in .safetensors")
+    if not path.parent.is_dir():
+        raise InputRefused(f"{path.parent}: no such folder")
+    if not overwrite and (existing := [file for file in (path, card_path(path)) if file.exists()]):
+        raise InputRefused(f"{existing[0]}: exists already; choose another name or allow overwriting")
+
+    state = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items()}
+    if broken := [key for key, value in state.items() if not value.isfinite().all()]:
+        raise ModelFileError(f"{path}: not written, {broken[0]} holds numbers that are not finite")
+    data = save({**state, KEY: selftest(model)})
+    card = Card(
+        name=name,
+        summary=summary,
+        architecture=architecture,
+        config=model.config,
+        parameters=model.config.count_parameters(),
+        sha256=sha256(data),
+        version=__version__,
+        training=training,
+        scores=scores or {},
+    )
+    write_atomically(path, data)
+    write_atomically(card_path(path), card.to_json().encode())
+    return card

@@ -1,0 +1,42 @@
+"""The models that come with the package, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from acdnet.errors import ModelFileError
+from acdnet.weights.card import Card, read_card
+
+FOLDER = Path(__file__).parent / "models"
+
+ALIASES = {"default": "demo-s"}
+"""Names for what a model is used for: `default` is the one that images are reduced with."""
+
+
+def shipped_models() -> dict[str, Path]:
+    """Return the weights files of all shipped models by name."""
+    return {path.stem: path for path in sorted(FOLDER.glob("*.safetensors"))}
+
+
+def find_model(name_or_path: str | Path) -> Path:
+    """Return the weights file of a shipped model by its name or alias, or of a path."""
+    name = str(name_or_path)
+    models = shipped_models()
+    if found := models.get(ALIASES.get(name, name)):
+        return found
+    path = Path(name_or_path)
+    if path.suffix in (".pt", ".pth", ".ckpt"):
+        raise ModelFileError(f"{path}: checkpoints are not loaded directly; run: acdnet import-weights {path} -o m.safetensors")
+    if path.suffix != ".safetensors":
+        raise ModelFileError(f"{name}: no shipped model has this name (there are: {', '.join([*ALIASES, *models])})")
+    if not path.is_file():
+        raise ModelFileError(f"{path}: no such file")
+    return path
+
+
+def shipped_cards() -> list[tuple[Card, Path, list[str]]]:
+    """Return card, weights file and aliases of every shipped model."""
+    cards = []
+    for name, path in shipped_models().items():
+        cards.append((read_card(path), path, [alias for alias, meant in ALIASES.items() if meant == name]))
+    return cards

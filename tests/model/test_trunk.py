@@ -1,0 +1,51 @@
+"""The trunk as trained on CPUs against autograd of its plain statement."""
+
+import copy
+
+import pytest
+import torch
+from torch import Tensor
+
+from acdnet.model.trunk import Trunk
+
+
+def run(trunk: Trunk, x: Tensor, weight: Tensor) -> tuple[Tensor, list[Tensor]]:
+    x = x.clone().requires_grad_()
+    y = trunk(x)
+    return y.detach(), list(torch.autograd.grad((y * weight).sum(), [x, *trunk.parameters()]))
+
+
+@pytest.mark.parametrize("frugal", [False, True])
+@pytest.mark.parametrize("shape", [(2, 3, 13, 18), (3, 5, 16, 8)])
+def test_equals_autograd(shape: tuple[int, int, int, int], frugal: bool) -> None:
+    torch.manual_seed(0)
+    plain = Trunk(shape[1], 2).double().train()
+    with torch.no_grad():
+        for parameter in plain.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    fast = copy.deepcopy(plain)
+    plain.fast_on_cpu, fast.frugal = False, frugal
+    x, weight = torch.randn(2, *shape, dtype=torch.float64)
+    y, grads = run(plain, x, weight)
+    y_fast, grads_fast = run(fast, x, weight)
+    torch.testing.assert_close(y_fast, y)
+    torch.testing.assert_close(grads_fast, grads, atol=1e-9, rtol=1e-9)
+    for (name, expected), found in zip(plain.named_buffers(), fast.buffers(), strict=True):
+        torch.testing.assert_close(found, expected, msg=name)
+
+
+def test_frugal_changes_no_bit() -> None:
+    torch.manual_seed(0)
+    lavish = Trunk(4, 3).train()
+    frugal = copy.deepcopy(lavish)
+    frugal.frugal = True
+    x, weight = torch.randn(2, 2, 4, 16, 12)
+    for a, b in zip(run(lavish, x, weight)[1], run(frugal, x, weight)[1], strict=True):
+        assert torch.equal(a, b)
+
+
+def test_layout_of_the_input_does_not_matter() -> None:
+    torch.manual_seed(0)
+    trunk = Trunk(4, 1).train()
+    x = torch.randn(2, 4, 8, 8)
+    torch.testing.assert_close(trunk(x), trunk(x.contiguous(memory_format=torch.channels_last)))

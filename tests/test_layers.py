@@ -1,0 +1,76 @@
+"""The layers stay apart: who may import whom, and what is quick stays quick."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import acdnet
+
+SOURCE = Path(acdnet.__file__).parent
+MAY_IMPORT = {
+    "errors": set[str](),
+    "units": set[str](),
+    "files": {"errors"},
+    "config": {"errors"},
+    "model": {"config", "units"},
+    "train": {"model", "config", "units", "errors", "files"},
+    "evaluate": {"units", "errors", "files"},
+    "weights": {"model", "config", "units", "errors", "files"},
+    "demo": {"model", "weights", "evaluate", "units", "errors", "files"},
+    "cli": {"demo", "weights", "config", "errors"},
+}
+HEAVY = {"torch", "numpy", "scipy", "numba", "matplotlib", "skimage", "safetensors", "onnx", "onnxruntime"}
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def imports(path: Path, only_top_level: bool = False) -> Iterator[str]:
+    tree = ast.parse(path.read_text())
+    for node in tree.body if only_top_level else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_layer(path: Path) -> None:
+    if path == SOURCE / "__init__.py":
+        return
+    layer = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    for name in imports(path):
+        if not name.startswith("acdnet."):
+            continue
+        other = name.split(".")[1]
+        assert other == layer or other in MAY_IMPORT[layer], f"{path.name} imports {name}"
+
+
+def test_every_layer_is_in_the_table() -> None:
+    layers = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in modules()}
+    assert layers - {"__init__"} == MAY_IMPORT.keys()
+
+
+@pytest.mark.parametrize("command", ["import acdnet", "import acdnet.cli", "import acdnet.weights.shipped"])
+def test_quick_imports_load_nothing_heavy(command: str) -> None:
+    script = f"import sys; {command}; print(*sorted({{m.split('.')[0] for m in sys.modules}} & {HEAVY!r}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["models"]])
+def test_commands_that_run_without_torch(arguments: list[str]) -> None:
+    script = "import sys; sys.modules['torch'] = None; from acdnet.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_file_is_long() -> None:
+    long = {path.name: n for path in modules() if (n := len(path.read_text().splitlines())) > 300}
+    assert not long
