@@ -19,7 +19,7 @@ lint: .venv/.installed-dev
 	$(BIN)/mypy
 
 bench: .venv/.installed-dev
-	$(BIN)/python benchmarks/model.py
+	$(BIN)/python -m benchmarks.model
 
 clean:
 	rm -rf .venv demo-output

@@ -62,7 +62,8 @@ class LiteralProxK(nn.Module):
     def forward(self, K: Tensor) -> Tensor:
         flat = K.flatten(1)
         out = F.relu(flat + self.layer[0](flat)).view_as(K)
-        return out / (out.norm(dim=2, keepdim=True) + 1e-6)
+        norms: Tensor = out.norm(dim=2, keepdim=True)
+        return out / (norms + 1e-6)
 
 
 class LiteralACDNet(nn.Module):

@@ -43,7 +43,7 @@ class ACDNetConfig:
                 raise ConfigError(f"{field.name} must be at least 1, not {value}")
         if self.p % 2 == 0:
             raise ConfigError(f"p must be odd, so that a filter has a centre, not {self.p}")
-        if self.N > self.d:
+        if self.d < self.N:
             raise ConfigError(f"N must not exceed d (kernels are mixed from d filters): N={self.N}, d={self.d}")
         if self.order not in ORDERS:
             raise ConfigError(f"order must be one of {', '.join(ORDERS)}, not {self.order!r}")

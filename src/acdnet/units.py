@@ -26,19 +26,23 @@ HU_CEILING = 1000.0 * (MU_CEILING / WATER_MU - 1.0)
 
 def mu_from_hu(hu: Array) -> Array:
     """Convert HU to attenuation in 1/cm."""
-    return WATER_MU * (1.0 + hu / 1000.0)
+    mu: Array = WATER_MU * (1.0 + hu / 1000.0)
+    return mu
 
 
 def hu_from_mu(mu: Array) -> Array:
     """Convert attenuation in 1/cm to HU."""
-    return 1000.0 * (mu / WATER_MU - 1.0)
+    hu: Array = 1000.0 * (mu / WATER_MU - 1.0)
+    return hu
 
 
 def network_from_hu(hu: Array) -> Array:
     """Convert HU to network units, clipped to [0, 255]."""
-    return mu_from_hu(hu).clip(0.0, MU_CEILING) * (NETWORK_RANGE / MU_CEILING)
+    image: Array = mu_from_hu(hu).clip(0.0, MU_CEILING) * (NETWORK_RANGE / MU_CEILING)
+    return image
 
 
 def hu_from_network(image: Array) -> Array:
     """Convert network units to HU."""
-    return hu_from_mu(image * (MU_CEILING / NETWORK_RANGE))
+    hu: Array = hu_from_mu(image * (MU_CEILING / NETWORK_RANGE))
+    return hu

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tests.helpers import SMALL, make_input, make_model
 
 from acdnet.config import ARCHITECTURES, ORDERS, ACDNetConfig
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.dictionary import oriented_streaks
+from tests.helpers import SMALL, make_input, make_model
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

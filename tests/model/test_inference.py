@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tests.helpers import SMALL, make_input, make_model
 
 from acdnet.config import ARCHITECTURES, ORDERS, ACDNetConfig
 from acdnet.model.inference import InferenceACDNet, JoinedProxX, WinogradProxX
 from acdnet.units import NETWORK_RANGE
+from tests.helpers import SMALL, make_input, make_model
 
 TOLERANCE = 1e-4 * NETWORK_RANGE
 
@@ -62,3 +62,11 @@ def test_same_input_same_bits() -> None:
     first, _, second = model(*inputs), model(*make_input(1, 57, 44, seed=9)), model(*inputs)
     assert torch.equal(first.image, second.image)
     assert all(torch.equal(a, b) for a, b in zip(first.images, second.images, strict=True))
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_F33_what_is_not_finite_is_not_hidden(name: str, value: float) -> None:
+    Y, X_li, I = make_input(1, 24, 20)
+    X_li[0, 0, 10, 10] = value
+    assert not InferenceACDNet(make_model(ARCHITECTURES[name]))(Y, X_li, I).image.isfinite().all()

@@ -38,6 +38,12 @@ def half_objective(D: Tensor, K: Tensor, M: Tensor, X: Tensor, observed: Observa
     return 0.5 * R.square().sum()
 
 
+def step(stage: Stage, letter: str, D: Tensor, state: State, observed: Observation) -> State:
+    if letter == "X":
+        return stage.x_step(state, observed)
+    return {"K": stage.k_step, "M": stage.m_step}[letter](D, state, observed)
+
+
 @pytest.mark.parametrize("letter", ["K", "M", "X"])
 def test_step_follows_the_gradient(setting: tuple[Stage, Tensor, State, Observation], letter: str) -> None:
     stage, D, state, observed = setting
@@ -49,14 +55,14 @@ def test_step_follows_the_gradient(setting: tuple[Stage, Tensor, State, Observat
         "M": stage.eta_M / STEP_SCALE,
         "X": stage.eta_X / STEP_SCALE,
     }[letter]
-    after = {"K": stage.k_step, "M": stage.m_step, "X": stage.x_step}[letter](D, state, observed)
+    after = step(stage, letter, D, state, observed)
     torch.testing.assert_close(getattr(after, letter), variables[letter] - size * gradient)
 
 
 @pytest.mark.parametrize("letter", ["K", "M", "X"])
 def test_artifact_is_kept_up_to_date(setting: tuple[Stage, Tensor, State, Observation], letter: str) -> None:
     stage, D, state, observed = setting
-    after = {"K": stage.k_step, "M": stage.m_step, "X": stage.x_step}[letter](D, state, observed)
+    after = step(stage, letter, D, state, observed)
     torch.testing.assert_close(after.A, wcd.synthesise(wcd.mix(D, after.K), after.M))
 
 

@@ -64,7 +64,8 @@ class _Canvas:
         texture = gaussian_filter(self.rng.normal(0.0, 1.0, self.hu.shape), 1.0)
         texture *= 10.0 / texture.std()
         image = gaussian_filter(self.hu, 0.6)
-        return np.where(image > -500, image + texture, image).astype(np.float32)
+        finished: NDArray[np.float32] = np.where(image > -500, image + texture, image).astype(np.float32)
+        return finished
 
 
 def _hip(c: _Canvas, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -80,7 +81,8 @@ def _hip(c: _Canvas, rng: np.random.Generator) -> NDArray[np.bool_]:
         c.bone(x, y, 0.16, 0.16)
         c.bone(side * 0.68, y + 0.06, 0.1, 0.13)
         if side in sides:
-            metal |= c.inside(x, y, *rng.uniform(0.07, 0.13, 2), rng.uniform(0, np.pi))
+            a, b = rng.uniform(0.07, 0.13, 2)
+            metal |= c.inside(x, y, a, b, rng.uniform(0, np.pi))
             if rng.random() < 0.5:
                 metal |= c.inside(side * 0.64, y + 0.05, 0.09, 0.04, side * 0.4)
     return metal
@@ -97,7 +99,8 @@ def _teeth(c: _Canvas, rng: np.random.Generator) -> NDArray[np.bool_]:
         x, y = 0.36 * np.cos(angle), -0.12 - 0.42 * np.sin(angle)
         c.bone(x, y, 0.05, 0.075, angle + np.pi / 2, cortex=0.5)
         if k in filled:
-            metal |= c.inside(x, y, *rng.uniform(0.02, 0.045, 2), angle)
+            a, b = rng.uniform(0.02, 0.045, 2)
+            metal |= c.inside(x, y, a, b, angle)
     return metal
 
 
@@ -113,5 +116,6 @@ def _spine(c: _Canvas, rng: np.random.Generator) -> NDArray[np.bool_]:
         c.bone(side * 0.14, 0.36, 0.06, 0.08)
         if side == 1 or rng.random() < 0.7:
             metal |= c.inside(side * 0.1, 0.26, 0.018 * rng.uniform(1, 1.6), 0.13, -side * 0.4)
-            metal |= c.inside(side * 0.16, 0.42, *rng.uniform(0.025, 0.04, 2))
+            a, b = rng.uniform(0.025, 0.04, 2)
+            metal |= c.inside(side * 0.16, 0.42, a, b)
     return metal

@@ -56,7 +56,9 @@ def run_demo(out: Path, model_name: str) -> Demo:
         scanned = scan(make_phantom(site, rng), rng)
         cases.append((site, scanned, decompose_hu(model, scanned.corrupted, scanned.li, scanned.metal, details=True)))
 
-    rows = [_score(site, scanned, reduced_hu(found, scanned.corrupted, scanned.metal)) for site, scanned, found in cases]
+    rows = [
+        _score(site, scanned, reduced_hu(found, scanned.corrupted, scanned.metal)) for site, scanned, found in cases
+    ]
     pictures = [out / "comparison.png", out / "stages.png"]
     draw_comparison(
         [(site, scanned, reduced_hu(found, scanned.corrupted, scanned.metal)) for site, scanned, found in cases],

@@ -54,9 +54,7 @@ def scan(phantom: Phantom, rng: np.random.Generator) -> Scan:
     return Scan(phantom.hu, corrupted, with_change(_interpolate(measured, trace)), phantom.metal)
 
 
-def _measure(
-    tissue: NDArray[np.float64], metal: NDArray[np.float64], rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _measure(tissue: NDArray[np.float64], metal: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """Send two energies through tissue and metal, count photons, take the logarithm, correct for tissue alone."""
 
     def counted(metal_path: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,11 +33,10 @@ def decompose_hu(
     """Run the network on one slice: the corrupted image and its LI correction in HU, and where the metal is."""
     I = torch.from_numpy(~metal)[None, None]
     device = next(model.parameters()).device
-    return model(to_network(corrupted).to(device), to_network(li).to(device), I.to(device), details)
+    found: Decomposition = model(to_network(corrupted).to(device), to_network(li).to(device), I.to(device), details)
+    return found
 
 
-def reduced_hu(
-    found: Decomposition, corrupted: NDArray[np.float32], metal: NDArray[np.bool_]
-) -> NDArray[np.float32]:
+def reduced_hu(found: Decomposition, corrupted: NDArray[np.float32], metal: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Return the reduced slice in HU, the metal put back as it was."""
     return np.where(metal, corrupted, to_hu(found.image))

@@ -10,13 +10,12 @@ import copy
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from acdnet.model import winograd
 from acdnet.model.acdnet import ACDNet, Decomposition, join
 from acdnet.model.prox import ProxX
-from acdnet.model.trunk import ResidualBlock
+from acdnet.model.trunk import ResidualBlock, channels_last
 
 SIMD_LANES = 16
 """Channels that fill one vector register of a CPU."""
@@ -34,7 +33,8 @@ class FoldedBlock(nn.Module):
         self.conv2 = fuse_conv_bn_eval(block.conv2, block.norm2)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv2(self.conv1(x).relu_()).add_(x).relu_()
+        out: Tensor = self.conv2(self.conv1(x).relu_())
+        return out.add_(x).relu_()
 
 
 class JoinedProxX(nn.Module):
@@ -42,8 +42,7 @@ class JoinedProxX(nn.Module):
 
     def __init__(self, prox: ProxX) -> None:
         super().__init__()
-        self.trunk = nn.Sequential(*(FoldedBlock(block) for block in prox.trunk))
-        self.to(memory_format=torch.channels_last)
+        self.trunk = channels_last(nn.Sequential(*(FoldedBlock(block) for block in prox.trunk.blocks())))
 
     def forward(self, X: Tensor, P: Tensor) -> tuple[Tensor, Tensor]:
         B, N_p, H, W = P.shape
@@ -54,11 +53,11 @@ class JoinedProxX(nn.Module):
 
 
 class WinogradProxX(nn.Module):
-    """`ProxX` of one image on a CPU. P travels from one call to the next in the layout of `winograd`, image included."""
+    """`ProxX` of one image on a CPU. Between calls, X and P together stay in the layout of `winograd`."""
 
     def __init__(self, prox: ProxX) -> None:
         super().__init__()
-        folded = [FoldedBlock(block) for block in prox.trunk]
+        folded = [FoldedBlock(block) for block in prox.trunk.blocks()]
         self.trunk = winograd.WinogradTrunk([(block.conv1, block.conv2) for block in folded])
 
     def forward(self, X: Tensor, P: Tensor) -> tuple[Tensor, Tensor]:

@@ -54,4 +54,5 @@ class ProxK(nn.Module):
 
 
 def _unit_rows(K: Tensor) -> Tensor:
-    return K / (torch.linalg.vector_norm(K, dim=-1, keepdim=True) + ROW_NORM_FLOOR)
+    norms: Tensor = torch.linalg.vector_norm(K, dim=-1, keepdim=True)
+    return K / (norms + ROW_NORM_FLOOR)

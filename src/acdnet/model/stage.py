@@ -68,9 +68,14 @@ class Stage(nn.Module):
         self.prox_X = ProxX(config.N_p, config.blocks)
 
     def forward(self, D: Tensor, state: State, observed: Observation) -> State:
-        steps = {"K": self.k_step, "M": self.m_step, "X": self.x_step}
         for letter in self.order:
-            state = steps[letter](D, state, observed)
+            match letter:
+                case "K":
+                    state = self.k_step(D, state, observed)
+                case "M":
+                    state = self.m_step(D, state, observed)
+                case "X":
+                    state = self.x_step(state, observed)
         return state
 
     def k_step(self, D: Tensor, s: State, observed: Observation) -> State:
@@ -86,7 +91,7 @@ class Stage(nn.Module):
         M = self.prox_M(s.M + self.eta_M / STEP_SCALE * analyse(C, R))
         return s._replace(M=M, A=synthesise(C, M))
 
-    def x_step(self, D: Tensor, s: State, observed: Observation) -> State:
+    def x_step(self, s: State, observed: Observation) -> State:
         """Update X and its auxiliary channels P, Eq. (14)."""
         R = observed.residual(s.X, s.A)
         X, P = self.prox_X(s.X + self.eta_X / STEP_SCALE * R, s.P)

@@ -7,12 +7,21 @@ last is slow, `acdnet.model.trunk_cpu` computes the same for a whole trunk, with
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from acdnet.model.trunk_cpu import TrainingTrunk
+
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def channels_last(module: Module) -> Module:
+    """Store the weights of convolutions in the layout that CPUs and GPUs convolve fastest in."""
+    module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return module
 
 
 class ResidualBlock(nn.Module):
@@ -33,8 +42,8 @@ class ResidualBlock(nn.Module):
 class Trunk(nn.Sequential):
     """A chain of residual blocks.
 
-    Training on a CPU takes the fast way unless `fast_on_cpu` is unset. With `frugal` set, that way keeps only the input of
-    the trunk for the way back and computes the rest anew: a third of the memory, an eighth more time.
+    Training on a CPU takes the fast way unless `fast_on_cpu` is unset. With `frugal` set, that way keeps only the input
+    of the trunk for the way back and computes the rest anew: half the memory for a little more time.
     """
 
     fast_on_cpu = True
@@ -46,29 +55,34 @@ class Trunk(nn.Sequential):
     def forward(self, x: Tensor) -> Tensor:
         if self.training and self.fast_on_cpu and x.device.type == "cpu":
             return self._train_on_cpu(x)
-        out: Tensor = super().forward(x)
-        return out
+        for block in self:
+            x = block(x)
+        return x
 
     def _train_on_cpu(self, x: Tensor) -> Tensor:
-        layers = [layer for block in self for layer in (block.conv1, block.norm1, block.conv2, block.norm2)]
+        layers = [layer for b in self.blocks() for layer in (b.conv1, b.norm1, b.conv2, b.norm2)]
         weights = [weight for layer in layers for weight in (layer.weight, layer.bias)]
+        norms = [norm for b in self.blocks() for norm in (b.norm1, b.norm2)]
         y: Tensor
-        y, *moments = TrainingTrunk.apply(x, self.frugal, *weights)
-        for norm, mean, var in zip(self._norms(), moments[::2], moments[1::2], strict=True):
+        y, *moments = TrainingTrunk.apply(x, self.frugal, *weights)  # type: ignore[no-untyped-call]
+        for norm, mean, var in zip(norms, moments[::2], moments[1::2], strict=True):
             _update_running(norm, mean, var, pixels=x.numel() // x.shape[1])
         return y
 
-    def _norms(self) -> Iterator[nn.BatchNorm2d]:
+    def blocks(self) -> Iterator[ResidualBlock]:
+        """Go through the blocks."""
         for block in self:
-            yield block.norm1
-            yield block.norm2
+            assert isinstance(block, ResidualBlock)
+            yield block
 
 
 @torch.no_grad()
 def _update_running(norm: nn.BatchNorm2d, mean: Tensor, var: Tensor, pixels: int) -> None:
     """Move the running statistics of evaluation mode, as `nn.BatchNorm2d` does."""
-    assert norm.running_mean is not None and norm.running_var is not None and norm.momentum is not None
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
     assert norm.num_batches_tracked is not None
+    assert norm.momentum is not None
     norm.running_mean.lerp_(mean, norm.momentum)
     norm.running_var.lerp_(var * (pixels / (pixels - 1)), norm.momentum)
     norm.num_batches_tracked += 1

@@ -55,7 +55,9 @@ class TrainingTrunk(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, frugal: bool, *flat: Tensor) -> tuple[Tensor, ...]:
         blocks = _by_block(flat)
         x = x.contiguous(memory_format=torch.channels_last)
-        kept, moments, y = [], [], x
+        kept: list[Tensor] = []
+        moments: list[Moments] = []
+        y = x
         for weights in blocks:
             passed, found = block_forward(y, weights)
             y = passed.y

@@ -26,14 +26,18 @@ def mix(D: Tensor, K: Tensor) -> Tensor:
 
 def synthesise(C: Tensor, M: Tensor) -> Tensor:
     """Place the kernels by the maps and add up: C (x) M."""
-    out: Tensor = direct.synthesise(C, M) if torch.compiler.is_exporting() else _Synthesise.apply(C, M)
-    return out
+    if torch.compiler.is_exporting():
+        return direct.synthesise(C, M)
+    A: Tensor = _Synthesise.apply(C, M)  # type: ignore[no-untyped-call]
+    return A
 
 
 def analyse(C: Tensor, R: Tensor) -> Tensor:
     """Apply the adjoint of `synthesise` in M: C (x)^T R."""
-    out: Tensor = direct.analyse(C, R) if torch.compiler.is_exporting() else _Analyse.apply(C, R)
-    return out
+    if torch.compiler.is_exporting():
+        return direct.analyse(C, R)
+    M: Tensor = _Analyse.apply(C, R)  # type: ignore[no-untyped-call]
+    return M
 
 
 def correlate(D: Tensor, M: Tensor, R: Tensor) -> Tensor:
@@ -42,7 +46,8 @@ def correlate(D: Tensor, M: Tensor, R: Tensor) -> Tensor:
     They are the lags of M and R, contracted with D; the N * d images D[i] (x) M[b,n] are never built.
     """
     p = D.shape[-1]
-    L = direct.lags(M, R, p) if torch.compiler.is_exporting() else _Lags.apply(M, R, p)
+    exporting = torch.compiler.is_exporting()
+    L: Tensor = direct.lags(M, R, p) if exporting else _Lags.apply(M, R, p)  # type: ignore[no-untyped-call]
     return torch.einsum("bnpq,ipq->bni", L, D)
 
 
@@ -109,11 +114,13 @@ def _padded(image: Tensor, p: int) -> tuple[int, int]:
 
 
 def _rfft(x: Tensor, size: tuple[int, int]) -> Tensor:
-    return torch.fft.rfft2(x, s=size)
+    spectrum: Tensor = torch.fft.rfft2(x, s=size)
+    return spectrum
 
 
 def _irfft(spectrum: Tensor, size: tuple[int, int]) -> Tensor:
-    return torch.fft.irfft2(spectrum, s=size)
+    x: Tensor = torch.fft.irfft2(spectrum, s=size)
+    return x
 
 
 def _central(full: Tensor, image: Tensor, kernel: Tensor) -> Tensor:

@@ -72,19 +72,17 @@ class WinogradConv:
     def __call__(self, x: Floats, out: Floats, skip: Floats | None, H: int, W: int) -> None:
         """Convolve `x` into `out`; `skip` may be `out` itself."""
         R, Q = (x.shape[1] - 2) // 4, x.shape[2] // 4
-        height = max(1, TILES_PER_BAND // Q)
-        bands = iter(range(0, R, height))
+        height, workers = max(1, TILES_PER_BAND // Q), torch.get_num_threads()
 
-        def work(_: int) -> None:
+        def work(worker: int) -> None:
             V, M = _scratch(self.U.shape, height * Q)
-            for first in bands:
+            for first in range(worker * height, R, workers * height):
                 last = min(R, first + height)
                 n = (last - first) * Q
                 _to_tiles(x, V.numpy(), first, last)
                 torch.bmm(self.U, V[..., :n], out=M[..., :n])
                 _from_tiles(M.numpy(), self.bias, out, x if skip is None else skip, skip is not None, first, last, H, W)
 
-        workers = torch.get_num_threads()
         list(_pool(workers).map(work, range(workers)))
 
 
@@ -111,7 +109,8 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return pool
 
 
-os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has the pool, but not its threads
+if hasattr(os, "register_at_fork"):  # a forked process has the pool, but not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 _local = threading.local()
 
 
@@ -136,8 +135,9 @@ def _inner(shape: torch.Size) -> Floats:
 
 
 _ZERO, _TWO, _FOUR, _FIVE, _EIGHT = (np.float32(value) for value in (0, 2, 4, 5, 8))
-# Inlined, the loops are seen by the vectoriser with their strides; as calls they take twice as long.
-_compile: Any = njit(nogil=True, fastmath=True, cache=True, inline="always", error_model="numpy")
+# Inlined, the loops are seen by the vectoriser with their strides; as calls they take twice as long. Sums may be
+# reordered, but NaN and infinity keep their meaning: a result that is not finite has to be seen as such.
+_compile: Any = njit(nogil=True, fastmath={"contract", "reassoc"}, cache=True, inline="always", error_model="numpy")
 
 
 @_compile
@@ -229,7 +229,11 @@ def _from_tiles(M, bias, out, skip, add_skip, first, last, H, W):  # type: ignor
                 for phase in range(4):
                     start, at = (r - first) * Q, phase * Q
                     _rectify(
-                        line[phase, start : start + Q], bias[c], skip[c, y, at : at + Q], add_skip, out[c, y, at : at + Q]
+                        line[phase, start : start + Q],
+                        bias[c],
+                        skip[c, y, at : at + Q],
+                        add_skip,
+                        out[c, y, at : at + Q],
                     )
                 out[c, y, 0] = _ZERO
                 for x in range(W + 1, columns):
@@ -249,9 +253,7 @@ def _four(m0, m1, m2, m3, m4, m5, y0, y1, y2, y3):  # type: ignore[no-untyped-de
 
 @_compile
 def _rectify(line, bias, skip, add_skip, out):  # type: ignore[no-untyped-def]
-    if add_skip:
-        for x in range(out.size):
-            out[x] = max(line[x] + bias + skip[x], _ZERO)
-    else:
-        for x in range(out.size):
-            out[x] = max(line[x] + bias, _ZERO)
+    """Add bias and skip, and set what is negative to zero (NaN is not)."""
+    for x in range(out.size):
+        value = line[x] + bias + skip[x] if add_skip else line[x] + bias
+        out[x] = _ZERO if value < _ZERO else value

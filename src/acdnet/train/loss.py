@@ -1,6 +1,8 @@
 r"""The training loss, Eq. (15).
 
-L = sum_t mu_t || I.(X - X^(t)) ||_2^2 + omega_1 sum_t mu_t || I.(X - X^(t)) ||_1 + omega_2 sum_t mu_t || I.(Y - X - A^(t)) ||_1
+    L = sum_t mu_t || I.(X - X^(t)) ||_2^2
+        + omega_1 sum_t mu_t || I.(X - X^(t)) ||_1
+        + omega_2 sum_t mu_t || I.(Y - X - A^(t)) ||_1
 
 The squared terms are means over batch and pixels. The absolute terms of the published training are sums over batch and
 pixels, so that their weight depends on the batch; here they are means times a constant that equals the published

@@ -19,6 +19,9 @@ UNITS = "mu clipped to [0, 1] / cm, times 255; water = 0.192 / cm"
 
 NOTICE = "Research use only. Not a medical device. Not for diagnosis."
 
+CONFIG_KEY = "config"
+"""Where the weights file itself states its configuration, so that a card cannot claim another."""
+
 MAX_CARD_BYTES = 1_000_000
 
 

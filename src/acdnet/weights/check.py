@@ -7,7 +7,26 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
+from acdnet.config import ACDNetConfig
 from acdnet.errors import ModelFileError
+
+MAX_PARAMETERS = 100_000_000
+"""Far above any model of this kind."""
+
+STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+"""Ends of names that are not parameters."""
+
+
+def check_count(config: ACDNetConfig, state: Mapping[str, Tensor], path: Path) -> None:
+    """Refuse weights whose number does not fit the sizes they claim, before a network of these sizes is built."""
+    expected = config.count_parameters()
+    found = sum(value.numel() for name, value in state.items() if not name.endswith(STATISTICS))
+    if expected > MAX_PARAMETERS:
+        raise ModelFileError(
+            f"{path}: {expected:,} parameters (T={config.T}) are more than any model of this program has"
+        )
+    if found != expected:
+        raise ModelFileError(f"{path}: holds {found:,} weights, a network with T={config.T} has {expected:,}")
 
 
 def check_state(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:

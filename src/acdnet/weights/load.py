@@ -1,8 +1,10 @@
-"""Read a model, trusting nothing: hash, names, shapes, finiteness, number of parameters, self-test, in this order."""
+"""Read a model, trusting nothing: hash, configuration, number, names, shapes, finiteness, self-test, in this order."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -13,8 +15,8 @@ from acdnet.errors import ModelFileError
 from acdnet.files import sha256
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.inference import InferenceACDNet
-from acdnet.weights.card import Card, read_card
-from acdnet.weights.check import check_state
+from acdnet.weights.card import CONFIG_KEY, Card, read_card
+from acdnet.weights.check import check_count, check_state
 from acdnet.weights.selftest import KEY, TOLERANCE, selftest
 from acdnet.weights.shipped import find_model
 
@@ -39,10 +41,13 @@ def read_model(path: Path) -> tuple[ACDNet, Card]:
     if expected is None:
         raise ModelFileError(f"{path}: the answer of the self-test ({KEY}) is missing")
 
+    if _stored_config(data) != card.config.to_dict():
+        raise ModelFileError(f"{path}: made for another configuration than its card says")
+    if (count := card.config.count_parameters()) != card.parameters:
+        raise ModelFileError(f"{path}: its card says {card.parameters:,} parameters, its configuration has {count:,}")
+    check_count(card.config, state, path)
     model = ACDNet(card.config)
     check_state(model, state, path)
-    if (count := card.config.count_parameters()) != card.parameters:
-        raise ModelFileError(f"{path}: {count:,} parameters, its card says {card.parameters:,}")
     model.load_state_dict(state)
     _check_selftest(model, expected, path)
     return model.eval(), card
@@ -65,6 +70,15 @@ def _parse(data: bytes, path: Path) -> dict[str, Tensor]:
     except (SafetensorError, ValueError, KeyError, RuntimeError) as error:
         raise ModelFileError(f"{path}: not a safetensors file") from error
     return state
+
+
+def _stored_config(data: bytes) -> Any:
+    """Return the configuration in the header of a safetensors file that has been parsed before."""
+    length = int.from_bytes(data[:8], "little")
+    try:
+        return json.loads(json.loads(data[8 : 8 + length])["__metadata__"][CONFIG_KEY])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _check_selftest(model: ACDNet, expected: Tensor, path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,11 +17,10 @@ from torch import Tensor
 from acdnet.config import ACDNetConfig
 from acdnet.errors import ConfigError, ModelFileError
 from acdnet.model.acdnet import ACDNet
-from acdnet.weights.check import check_state
+from acdnet.weights.check import check_count, check_state
 
 UNUSED = re.compile(r"tau_extend|proxNet_K_T\.\d+\.tau")
 """Parameters of published checkpoints that take no part in the computation."""
-
 
 
 def count_unused(config: ACDNetConfig) -> int:
@@ -45,10 +45,13 @@ def read_published(path: Path) -> ACDNet:
     """Read a published checkpoint and return the same network in evaluation mode."""
     state = _unpickle(path)
     try:
-        model = ACDNet(infer_config(state))
+        config = infer_config(state)
     except ConfigError as error:
         raise ModelFileError(f"{path}: not a checkpoint of ACDNet ({error})") from error
-    translated = translate(state, path)
+    known = {name: value for name, value in state.items() if not UNUSED.fullmatch(name)}
+    check_count(config, known, path)
+    translated = translate(known, path)
+    model = ACDNet(config)
     check_state(model, translated, path)
     model.load_state_dict(translated)
     return model.eval()
@@ -70,9 +73,10 @@ def translate(state: Mapping[str, Tensor], path: Path) -> dict[str, Tensor]:
     """Rename the weights to ours and give each our shape."""
     ours: dict[str, Tensor] = {}
     for name, value in state.items():
-        if UNUSED.fullmatch(name):
-            continue
-        named = _translate_one(name, value)
+        try:
+            named = _translate_one(name, value)
+        except (IndexError, RuntimeError) as error:
+            raise ModelFileError(f"{path}: weight {name!r} has the shape {tuple(value.shape)}") from error
         if not named:
             raise ModelFileError(f"{path}: weight {name!r} has no place in ACDNet")
         ours.update(named)
@@ -89,19 +93,23 @@ def _translate_one(name: str, value: Tensor) -> dict[str, Tensor]:
     per_stage = {"eta1_T": "eta_M", "eta2_T": "eta_X", "eta3_T": "eta_K"}
     if name in per_stage:
         return {f"stages.{t}.{per_stage[name]}": eta for t, eta in enumerate(value.flatten())}
-    single = {
-        "D": ("D", lambda: value[0]),
-        "D0": ("start.D0", lambda: value[0]),
-        "Cp": ("start.C_p", lambda: value),
-        "tau": ("start.tau", lambda: value.reshape(())),
-        "etaX_nonK": ("start.eta_X", lambda: value.flatten()),
-        "etaM_nonK": ("start.eta_M", lambda: value.reshape(())),
-        "convert_conv_layer1": ("start.V1", lambda: value[:, :, 0, 0]),
-        "convert_conv_layer2": ("start.V2", lambda: value[:, :, 0, 0]),
-    }
-    if name in single:
-        ours, shaped = single[name]
-        return {ours: shaped()}
+    match name:
+        case "D":
+            return {"D": value[0]}
+        case "D0":
+            return {"start.D0": value[0]}
+        case "Cp":
+            return {"start.C_p": value}
+        case "tau":
+            return {"start.tau": value.squeeze()}
+        case "etaX_nonK":
+            return {"start.eta_X": value.flatten()}
+        case "etaM_nonK":
+            return {"start.eta_M": value.squeeze()}
+        case "convert_conv_layer1":
+            return {"start.V1": value.flatten(1)}
+        case "convert_conv_layer2":
+            return {"start.V2": value.flatten(1)}
     return {}
 
 
@@ -119,13 +127,15 @@ def _network(ours: str, rest: str, value: Tensor) -> dict[str, Tensor]:
 
 
 def _unpickle(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise ModelFileError(f"{path}: no such file")
     try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError as error:
-        raise ModelFileError(f"{path}: no such file") from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ModelFileError(f"{path}: refused, it asks for more than plain weights or is no checkpoint") from error
-    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+    except Exception as error:  # whatever rubbish makes of the unpickler, it is the file's fault
         raise ModelFileError(f"{path}: damaged or not a PyTorch checkpoint") from error
     if not isinstance(loaded, dict) or not all(isinstance(v, Tensor) for v in loaded.values()):
         raise ModelFileError(f"{path}: not a state dict (a dict from names to tensors)")

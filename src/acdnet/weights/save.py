@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from acdnet import __version__
 from acdnet.errors import InputRefused, ModelFileError
 from acdnet.files import sha256, write_atomically
 from acdnet.model.acdnet import ACDNet
-from acdnet.weights.card import Card, Training, card_path
+from acdnet.weights.card import CONFIG_KEY, Card, Training, card_path
 from acdnet.weights.selftest import KEY, selftest
 
 
@@ -37,7 +38,7 @@ def save_model(
     state = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items()}
     if broken := [key for key, value in state.items() if not value.isfinite().all()]:
         raise ModelFileError(f"{path}: not written, {broken[0]} holds numbers that are not finite")
-    data = save({**state, KEY: selftest(model)})
+    data = save({**state, KEY: selftest(model)}, metadata={CONFIG_KEY: json.dumps(model.config.to_dict())})
     card = Card(
         name=name,
         summary=summary,

@@ -1,0 +1,211 @@
+"""Our network against the literal formulation, on the same weights, in one run: `make bench`.
+
+Times are medians of alternating runs in one process. Peak memory is that of a process of its own, above what it needed
+before the measured run (program, weights, compiled kernels). The number of operations is that of direct convolution.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor, nn
+
+from acdnet.config import ACDNetConfig
+from acdnet.model.acdnet import ACDNet
+from acdnet.model.inference import InferenceACDNet
+from acdnet.model.trunk import Trunk, channels_last
+from acdnet.weights.published import read_published
+from benchmarks.literal import LiteralACDNet
+
+ROOT = Path(__file__).parents[1]
+SLICE, PATCHES, PATCH = 416, 8, 64
+MATRIX = 2048
+
+
+def same_weights() -> tuple[LiteralACDNet, ACDNet]:
+    """Build the literal network with random weights, and ours from its checkpoint, as a user would import it."""
+    torch.manual_seed(0)
+    literal = LiteralACDNet()
+    with tempfile.TemporaryDirectory() as folder:
+        torch.save(literal.state_dict(), Path(folder) / "c.pt")
+        return literal, read_published(Path(folder) / "c.pt")
+
+
+def images(B: int, size: int) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    Y, X_li, mask = torch.rand(3, B, 1, size, size, generator=generator)
+    return 100 * Y, 100 * X_li, (mask > 0.01).float()
+
+
+def literal_inference(model: LiteralACDNet, size: int) -> Callable[[], Tensor]:
+    inputs = images(1, size)
+
+    def run() -> Tensor:
+        with torch.no_grad():
+            image: Tensor = model.eval()(*inputs)[0][-1]
+            return image
+
+    return run
+
+
+def our_inference(model: ACDNet, size: int) -> Callable[[], Tensor]:
+    inputs, fast = images(1, size), InferenceACDNet(model)
+    return lambda: fast(*inputs).image
+
+
+def training_step(model: nn.Module, outputs: Callable[..., list[Tensor]], B: int) -> Callable[[], Tensor]:
+    """Return one step: forward, mean squares of all images and artifacts, backward, Adam."""
+    inputs = images(B, PATCH)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-6)
+
+    def run() -> Tensor:
+        loss = torch.stack([x.square().mean() for x in outputs(*inputs)]).sum()
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        optimiser.step()
+        return loss.detach()
+
+    return run
+
+
+def literal_step(model: LiteralACDNet, B: int) -> Callable[[], Tensor]:
+    model.train()
+
+    def outputs(*inputs: Tensor) -> list[Tensor]:
+        found, artifacts = model(*inputs)
+        return [*found, *artifacts]
+
+    return training_step(model, outputs, B)
+
+
+def our_step(model: ACDNet, B: int, frugal: bool) -> Callable[[], Tensor]:
+    channels_last(model).train()
+    for module in model.modules():
+        if isinstance(module, Trunk):
+            module.frugal = frugal
+
+    def outputs(*inputs: Tensor) -> list[Tensor]:
+        r = model(*inputs)
+        return [*r.images, r.image, *r.artifacts]
+
+    return training_step(model, outputs, B)
+
+
+def contestant(name: str, task: str, small: bool = False) -> Callable[[], Tensor]:
+    """Return what a contestant does for a task; `small` for warming up."""
+    literal, ours = same_weights()
+    if task == "inference":
+        size = PATCH if small else SLICE
+        return literal_inference(literal, size) if name == "literal" else our_inference(ours, size)
+    B = 1 if small else PATCHES
+    return literal_step(literal, B) if name == "literal" else our_step(ours, B, frugal=name == "frugal")
+
+
+def alternate(runs: dict[str, Callable[[], Tensor]], rounds: int) -> dict[str, float]:
+    """Run the contestants in turn and return the median time of each in seconds."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for round_ in range(rounds + 1):
+        for name, run in runs.items():
+            began = time.perf_counter()
+            run()
+            if round_:  # the first round warms up
+                times[name].append(time.perf_counter() - began)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def peak_memory(name: str, task: str) -> float:
+    """Return the peak memory in MB of a contestant, measured in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.model", "--memory", name, task]
+    return float(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+
+
+def measure_memory(name: str, task: str) -> None:
+    """Print by how much memory grows at most over three runs (this is the process of its own)."""
+    contestant(name, task, small=True)()
+    run = contestant(name, task)
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before = memory_status("VmRSS")
+    for _ in range(3):
+        run()
+    print(memory_status("VmHWM") - before)
+
+
+def memory_status(field: str) -> float:
+    """Read the present (VmRSS) or peak (VmHWM) memory of this process in MB, as Linux tells it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith(field))
+
+
+def operations(config: ACDNetConfig, pixels: int) -> float:
+    """Count the floating-point operations of the image networks by direct convolution."""
+    channels, networks = 1 + config.N_p, config.T + 4
+    return 2 * 9 * channels**2 * 2 * config.blocks * networks * pixels
+
+
+def matrix_peak() -> float:
+    """Measure the operations per second of a large matrix product."""
+    a = torch.rand(MATRIX, MATRIX)
+    return 2 * MATRIX**3 / alternate({"product": lambda: a @ a}, 7)["product"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--memory", nargs=2, metavar=("NAME", "TASK"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.memory:
+        measure_memory(*args.memory)
+        return
+
+    console = Console()
+    console.print(
+        f"{torch.get_num_threads()} threads, torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
+    )
+    table = Table("task", "network", title="Medians of alternating runs")
+    for column in ("seconds", "faster by", "peak MB", "of the memory"):
+        table.add_column(column, justify="right")
+
+    literal, ours = same_weights()
+    difference = (literal_inference(literal, SLICE)() - our_inference(ours, SLICE)()).abs().max().item()
+    tasks = {
+        f"inference, {SLICE} x {SLICE}": ("inference", ["literal", "ours"]),
+        f"training step, {PATCHES} x {PATCH} x {PATCH}": ("training", ["literal", "ours", "frugal"]),
+    }
+    seconds: dict[str, dict[str, float]] = {}
+    for title, (task, names) in tasks.items():
+        seconds[task] = alternate({name: contestant(name, task) for name in names}, args.rounds)
+        memory = {name: peak_memory(name, task) for name in names}
+        for name in names:
+            ratio, share = seconds[task]["literal"] / seconds[task][name], memory[name] / memory["literal"]
+            table.add_row(
+                title, name, f"{seconds[task][name]:.2f}", f"{ratio:.2f} x", f"{memory[name]:.0f}", f"{share:.2f}"
+            )
+        table.add_section()
+    console.print(table)
+
+    peak, count = matrix_peak(), operations(ours.config, SLICE * SLICE)
+    console.print(f"largest difference of the two final images: {difference:.1e} of 255")
+    console.print(f"matrix-product peak of this machine: {peak / 1e9:.0f} GFLOP/s")
+    for name, value in seconds["inference"].items():
+        console.print(f"{name}: {count / 1e9:.0f} GFLOP of image networks, {count / value / peak:.0%} of that peak")
+    start = alternate({"help": start_up}, 5)["help"]
+    console.print(f"acdnet --help: {start:.2f} s")
+
+
+def start_up() -> Tensor:
+    subprocess.run([sys.executable, "-m", "acdnet", "--help"], capture_output=True, check=True)
+    return torch.zeros(())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Measure the statistics of batch normalisation anew.
+
+Training moves them along with the weights, always a little late; averaged weights have never been run at all. With a
+large learning rate the difference costs many dB. A few dozen batches through the finished weights settle it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+
+
+@torch.no_grad()
+def recalibrate(model: nn.Module, batches: Iterable[tuple[torch.Tensor, ...]]) -> None:
+    """Set the running statistics to their plain mean over the batches (each the arguments of the model)."""
+    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    momenta, was_training = [norm.momentum for norm in norms], model.training
+    for norm in norms:
+        norm.reset_running_stats()
+    model.train()
+    try:
+        for seen, batch in enumerate(batches):
+            for norm in norms:
+                norm.momentum = 1 / (seen + 1)
+            model(*batch)
+    finally:
+        for norm, momentum in zip(norms, momenta, strict=True):
+            norm.momentum = momentum
+        model.train(was_training)

@@ -1,0 +1,241 @@
+"""F42 and F43: weights files that are damaged, hostile or not what they seem."""
+
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+
+from acdnet.config import ACDNetConfig
+from acdnet.errors import ModelFileError
+from acdnet.files import sha256
+from acdnet.weights.load import load_model
+from acdnet.weights.published import read_published
+from acdnet.weights.save import save_model
+from acdnet.weights.selftest import KEY
+from benchmarks.literal import LiteralACDNet
+from tests.helpers import SMALL, make_model
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("good") / "m.safetensors"
+    save_model(make_model(), path, name="m", summary="")
+    return path
+
+
+@pytest.fixture
+def model(good: Path, tmp_path: Path) -> Path:
+    for file in (good, good.with_suffix(".json")):
+        shutil.copy(file, tmp_path)
+    return tmp_path / good.name
+
+
+def refused(path: Path, match: str) -> None:
+    with pytest.raises(ModelFileError, match=match) as caught:
+        load_model(path)
+    assert caught.value.exit_code == 3
+    assert "\n" not in str(caught.value)
+    assert str(path.name) in str(caught.value) or path.with_suffix(".json").name in str(caught.value)
+
+
+def rehash(path: Path) -> None:
+    """Make the card agree with the weights, as a careful attacker would."""
+    edit_card(path, sha256=sha256(path.read_bytes()))
+
+
+def edit_card(path: Path, **changes: Any) -> None:
+    card = path.with_suffix(".json")
+    card.write_text(json.dumps({**json.loads(card.read_text()), **changes}))
+
+
+def edit_weights(path: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
+    state = load_file(path)
+    change(state)
+    save_file(state, path, metadata={"config": json.dumps(SMALL.to_dict())})
+    rehash(path)
+
+
+class Payload:
+    """Runs a command when unpickled without restriction."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, (f"touch {self.marker}",)
+
+
+def test_F42_the_untouched_model_loads(model: Path) -> None:
+    load_model(model)
+
+
+def test_F42_malicious_pickle(tmp_path: Path, model: Path) -> None:
+    marker = tmp_path / "marker"
+    for protocol in (2, 4):
+        (tmp_path / "evil.pt").write_bytes(pickle.dumps(Payload(marker), protocol=protocol))
+        with pytest.raises(ModelFileError):
+            read_published(tmp_path / "evil.pt")
+    torch.save({"D": Payload(marker)}, tmp_path / "evil.pt")
+    with pytest.raises(ModelFileError, match="more than plain weights"):
+        read_published(tmp_path / "evil.pt")
+    shutil.copy(tmp_path / "evil.pt", model)
+    refused(model, "SHA-256")
+    rehash(model)
+    refused(model, "not a safetensors file")
+    assert not marker.exists()
+
+
+def test_F42_truncated(model: Path, tmp_path: Path) -> None:
+    data = model.read_bytes()
+    for length in (0, 1, 8, 100, len(data) // 2, len(data) - 1):
+        model.write_bytes(data[:length])
+        refused(model, "SHA-256")
+        rehash(model)
+        refused(model, "not a safetensors file")
+        edit_card(model, sha256=sha256(data))
+    torch.save({"D": torch.zeros(3)}, tmp_path / "c.pt")
+    checkpoint = (tmp_path / "c.pt").read_bytes()
+    for length in (0, 10, len(checkpoint) // 2, len(checkpoint) - 1):
+        (tmp_path / "c.pt").write_bytes(checkpoint[:length])
+        with pytest.raises(ModelFileError):
+            read_published(tmp_path / "c.pt")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(share=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_F42_one_flipped_bit(model: Path, good: Path, share: float, bit: int) -> None:
+    data = bytearray(good.read_bytes())
+    data[int(share * len(data))] ^= 1 << bit
+    model.write_bytes(data)
+    refused(model, "SHA-256")
+
+
+def test_F42_not_finite(model: Path) -> None:
+    def break_it(state: dict[str, torch.Tensor]) -> None:
+        state["start.tau"] = torch.tensor(float("nan"))
+
+    edit_weights(model, break_it)
+    refused(model, r"start\.tau holds numbers that are not finite")
+
+
+def test_F42_wrong_shape(model: Path) -> None:
+    def break_it(state: dict[str, torch.Tensor]) -> None:
+        state["D"] = torch.zeros(5, 4, 5)
+
+    edit_weights(model, break_it)
+    refused(model, r"D is \(5, 4, 5\), expected \(4, 5, 5\)")
+
+
+def test_F42_missing_and_extra_weights(model: Path) -> None:
+    edit_weights(model, lambda state: state.__delitem__("D"))
+    refused(model, "holds")
+    edit_weights(model, lambda state: state.update(other=torch.zeros(4, 5, 5)))
+    refused(model, "1 weights are missing, the first is D")
+    edit_weights(model, lambda state: state.update(D=torch.zeros(4, 5, 5)))
+    refused(model, "holds")
+
+
+def test_F42_other_type(model: Path) -> None:
+    edit_weights(model, lambda state: state.update(D=state["D"].half()))
+    refused(model, "D is torch.float16")
+
+
+def test_F42_changed_weights_fail_the_selftest(model: Path) -> None:
+    edit_weights(model, lambda state: state.update(D=state["D"] * 3))
+    refused(model, "self-test failed")
+    edit_weights(model, lambda state: state.__delitem__(KEY))
+    refused(model, "self-test")
+
+
+@pytest.mark.parametrize("change", [{"T": 3}, {"order": "XMK"}, {"order": "KXM"}, {"T": 10**9}])
+def test_F42_other_config(model: Path, change: dict[str, Any]) -> None:
+    edit_card(model, config={**SMALL.to_dict(), **change})
+    refused(model, "another configuration")
+
+
+def test_F42_a_size_that_would_fill_the_memory_is_never_built(model: Path, tmp_path: Path) -> None:
+    state = load_file(model)
+    huge = {**SMALL.to_dict(), "T": 10**9}
+    save_file(state, model, metadata={"config": json.dumps(huge)})
+    rehash(model)
+    edit_card(model, config=huge, parameters=ACDNetConfig.from_dict(huge).count_parameters())
+    refused(model, "more than any model")
+    checkpoint = LiteralACDNet(T=2, N=2, d=3, p=3, N_p=2, blocks=1).state_dict()
+    torch.save({**checkpoint, "eta1_T": torch.ones(1, 1).expand(10**9, 1)}, tmp_path / "c.pt")
+    with pytest.raises(ModelFileError):
+        read_published(tmp_path / "c.pt")
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"sha256": "0" * 64}, "SHA-256"),
+        ({"parameters": 7}, "says 7 parameters"),
+        ({"format": 99}, "format 99"),
+        ({"units": "HU"}, "units"),
+        ({"config": {"T": 0}}, "T must be at least 1"),
+        ({"config": {"depth": 3}}, "depth"),
+        ({"config": None}, "card|config|None"),
+        ({"name": 3}, "name"),
+        ({"surprise": 1}, "surprise"),
+        ({"scores": {"a": "b"}}, "scores"),
+        ({"training": {"x": 1}}, "x"),
+    ],
+)
+def test_F42_card_that_does_not_fit(model: Path, changes: dict[str, Any], match: str) -> None:
+    edit_card(model, **changes)
+    refused(model, match)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "[" * 100_000, "x" * 2_000_000, '{"format": 1}'])
+def test_F42_card_that_is_none(model: Path, text: str) -> None:
+    model.with_suffix(".json").write_text(text)
+    refused(model, "card|JSON|name")
+
+
+def test_F42_card_missing_or_weights_missing(model: Path) -> None:
+    model.with_suffix(".json").rename(model.with_suffix(".kept"))
+    refused(model, "missing; a model is two files")
+    model.with_suffix(".kept").rename(model.with_suffix(".json"))
+    model.unlink()
+    refused(model, "no such file")
+    model.mkdir()
+    refused(model, "no such file")
+
+
+def test_F42_renamed(model: Path) -> None:
+    renamed = model.with_name("other.safetensors")
+    model.rename(renamed)
+    refused(renamed, "other.json is missing")
+
+
+def test_F43_pt_is_refused_with_a_hint(tmp_path: Path) -> None:
+    torch.save(make_model().state_dict(), tmp_path / "m.pt")
+    with pytest.raises(ModelFileError, match="import-weights"):
+        load_model(tmp_path / "m.pt")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["export", "m.pt", "-o", "x.onnx"], ["import-weights", "m.pt", "-o", "x.safetensors"]]
+)
+def test_F42_F43_on_the_command_line(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "m.pt").write_bytes(b"rubbish")
+    done = subprocess.run(
+        [sys.executable, "-m", "acdnet", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert "m.pt" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.pt"]

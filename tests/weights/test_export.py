@@ -1,0 +1,53 @@
+"""The exported file computes what the network computes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from acdnet.errors import InputRefused
+from acdnet.weights.card import Card
+from acdnet.weights.export import export_onnx
+from tests.helpers import make_input, make_model
+
+onnxruntime = pytest.importorskip("onnxruntime")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    path = tmp_path_factory.mktemp("onnx") / "m.onnx"
+    model = make_model()
+    count = model.config.count_parameters()
+    card = Card("m", "", "acdnet", model.config, count, sha256="0" * 64, version="0")
+    return path, export_onnx(model, card, path)
+
+
+@pytest.mark.parametrize("size", [(33, 70), (128, 96)])
+def test_sizes_that_export_never_saw(exported: tuple[Path, float], size: tuple[int, int]) -> None:
+    path, off = exported
+    assert off < 1e-2
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    Y, X_li, I = make_input(1, *size)
+    image, artifact = session.run(None, {"Y": Y.numpy(), "X_li": X_li.numpy(), "I": I.float().numpy()})
+    with torch.no_grad():
+        expected = make_model()(Y, X_li, I)
+    np.testing.assert_allclose(image, expected.image.numpy(), atol=1e-2)
+    np.testing.assert_allclose(artifact, expected.artifacts[-1].numpy(), atol=1e-2)
+
+
+def test_the_file_says_what_it_is(exported: tuple[Path, float]) -> None:
+    session = onnxruntime.InferenceSession(exported[0], providers=["CPUExecutionProvider"])
+    metadata = session.get_modelmeta().custom_metadata_map
+    assert "research use only" in metadata["notice"].lower()
+    assert "0.192" in metadata["units"]
+
+
+def test_an_existing_file_is_kept(exported: tuple[Path, float]) -> None:
+    path, _ = exported
+    before = path.read_bytes()
+    model = make_model()
+    with pytest.raises(InputRefused, match="exists already"):
+        export_onnx(model, Card("m", "", "acdnet", model.config, 0, "", ""), path)
+    assert path.read_bytes() == before
