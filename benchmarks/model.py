@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -30,6 +31,43 @@ from benchmarks.literal import LiteralACDNet
 ROOT = Path(__file__).parents[1]
 SLICE, PATCHES, PATCH = 416, 8, 64
 MATRIX = 2048
+
+
+CONTESTANTS = {"inference": ["literal", "ours"], "training": ["literal", "ours", "frugal"]}
+TITLES = {
+    "inference": f"inference, {SLICE} x {SLICE}",
+    "training": f"training step, {PATCHES} x {PATCH} x {PATCH}",
+}
+COLUMNS = ("task", "network", "seconds", "faster by", "peak memory", "of the literal's")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contestant at one task."""
+
+    task: str
+    network: str
+    seconds: float
+    faster: float
+    megabytes: float
+    share: float
+
+    def cells(self) -> tuple[str, ...]:
+        numbers = f"{self.seconds:.2f} s", f"{self.faster:.2f} x", f"{self.megabytes:.0f} MB", f"{self.share:.2f}"
+        return TITLES[self.task], self.network, *numbers
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that was measured."""
+
+    machine: str
+    rows: list[Row]
+    difference: float
+    peak: float
+    operations: float
+    shares: dict[str, float]
+    start_up: float
 
 
 def same_weights() -> tuple[LiteralACDNet, ACDNet]:
@@ -158,6 +196,51 @@ def matrix_peak() -> float:
     return 2 * MATRIX**3 / alternate({"product": lambda: a @ a}, 7)["product"]
 
 
+def measure(rounds: int) -> Report:
+    """Run the whole comparison."""
+    literal, ours = same_weights()
+    difference = (literal_inference(literal, SLICE)() - our_inference(ours, SLICE)()).abs().max().item()
+    rows = []
+    for task, names in CONTESTANTS.items():
+        seconds = alternate({name: contestant(name, task) for name in names}, rounds)
+        memory = {name: peak_memory(name, task) for name in names}
+        rows += [
+            Row(
+                task,
+                name,
+                seconds[name],
+                seconds["literal"] / seconds[name],
+                memory[name],
+                memory[name] / memory["literal"],
+            )
+            for name in names
+        ]
+    peak, count = matrix_peak(), operations(ours.config, SLICE * SLICE)
+    shares = {row.network: count / row.seconds / peak for row in rows if row.task == "inference"}
+    machine = f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, torch {torch.__version__}"
+    return Report(machine, rows, difference, peak, count, shares, alternate({"help": start_up}, 5)["help"])
+
+
+def notes(report: Report) -> list[str]:
+    """Say what the table does not."""
+    gflop = report.operations / 1e9
+    return [
+        f"{report.machine}; matrix-product peak {report.peak / 1e9:.0f} GFLOP/s, measured in the same run.",
+        *(
+            f"{name}: {gflop:.0f} GFLOP of image networks a slice, {share:.0%} of that peak."
+            for name, share in report.shares.items()
+        ),
+        f"Largest difference of the two final images: {report.difference:.1e} of 255.",
+        f"`acdnet --help` takes {report.start_up:.2f} s.",
+    ]
+
+
+def start_up() -> Tensor:
+    """Start the program and stop it."""
+    subprocess.run([sys.executable, "-m", "acdnet", "--help"], capture_output=True, check=True)
+    return torch.zeros(())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
@@ -166,45 +249,16 @@ def main() -> None:
     if args.memory:
         measure_memory(*args.memory)
         return
-
+    report = measure(args.rounds)
     console = Console()
-    console.print(
-        f"{torch.get_num_threads()} threads, torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
-    )
-    table = Table("task", "network", title="Medians of alternating runs")
-    for column in ("seconds", "faster by", "peak MB", "of the memory"):
+    table = Table(*COLUMNS[:2], title="Medians of alternating runs")
+    for column in COLUMNS[2:]:
         table.add_column(column, justify="right")
-
-    literal, ours = same_weights()
-    difference = (literal_inference(literal, SLICE)() - our_inference(ours, SLICE)()).abs().max().item()
-    tasks = {
-        f"inference, {SLICE} x {SLICE}": ("inference", ["literal", "ours"]),
-        f"training step, {PATCHES} x {PATCH} x {PATCH}": ("training", ["literal", "ours", "frugal"]),
-    }
-    seconds: dict[str, dict[str, float]] = {}
-    for title, (task, names) in tasks.items():
-        seconds[task] = alternate({name: contestant(name, task) for name in names}, args.rounds)
-        memory = {name: peak_memory(name, task) for name in names}
-        for name in names:
-            ratio, share = seconds[task]["literal"] / seconds[task][name], memory[name] / memory["literal"]
-            table.add_row(
-                title, name, f"{seconds[task][name]:.2f}", f"{ratio:.2f} x", f"{memory[name]:.0f}", f"{share:.2f}"
-            )
-        table.add_section()
+    for row in report.rows:
+        table.add_row(*row.cells(), end_section=row is report.rows[1])
     console.print(table)
-
-    peak, count = matrix_peak(), operations(ours.config, SLICE * SLICE)
-    console.print(f"largest difference of the two final images: {difference:.1e} of 255")
-    console.print(f"matrix-product peak of this machine: {peak / 1e9:.0f} GFLOP/s")
-    for name, value in seconds["inference"].items():
-        console.print(f"{name}: {count / 1e9:.0f} GFLOP of image networks, {count / value / peak:.0%} of that peak")
-    start = alternate({"help": start_up}, 5)["help"]
-    console.print(f"acdnet --help: {start:.2f} s")
-
-
-def start_up() -> Tensor:
-    subprocess.run([sys.executable, "-m", "acdnet", "--help"], capture_output=True, check=True)
-    return torch.zeros(())
+    for note in notes(report):
+        console.print(note)
 
 
 if __name__ == "__main__":

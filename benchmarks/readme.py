@@ -1,0 +1,59 @@
+"""Write the tables and pictures of the README: `python -m benchmarks.readme`. No number there is typed by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from acdnet.demo.run import run_demo
+from benchmarks.model import COLUMNS, ROOT, measure, notes
+
+ROUNDS = 7
+
+
+def markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Format a table."""
+    titles = list(header)
+    lines = [titles, ["---"] * 2 + ["---:"] * (len(titles) - 2), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def put(path: Path, name: str, text: str) -> None:
+    """Put a text between the two markers of its name."""
+    whole = path.read_text()
+    marked, count = re.subn(
+        rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", lambda m: f"{m[1]}\n{text}\n\n{m[2]}", whole, flags=re.DOTALL
+    )
+    if count != 1:
+        raise SystemExit(f"{path}: the markers of {name!r} are missing")
+    path.write_text(marked)
+
+
+def main() -> None:
+    readme = ROOT / "README.md"
+    demo = run_demo(ROOT / "docs" / "pictures", "default")
+    put(
+        readme,
+        "demo table",
+        markdown(
+            ("phantom", "metal pixels", "corrupted", "LI", "ACDNet", "corrupted", "LI", "ACDNet"),
+            (
+                (
+                    row.site,
+                    str(row.metal_pixels),
+                    *(f"{v:.1f} dB" for v in row.psnr),
+                    *(f"{v:.0f} HU" for v in row.rmse),
+                )
+                for row in demo.rows
+            ),
+        )
+        + f"\n\nPSNR (window 0 to 0.5 / cm) and RMSE of soft tissue, without the metal; model `{demo.model}`.",
+    )
+    report = measure(ROUNDS)
+    table = markdown(COLUMNS, (row.cells() for row in report.rows))
+    put(readme, "bench table", table + "\n\n" + "\n".join(f"- {note}" for note in notes(report)))
+
+
+if __name__ == "__main__":
+    main()
