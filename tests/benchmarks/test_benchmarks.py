@@ -1,0 +1,50 @@
+"""What the benchmarks count and write; what they measure is not tested."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from acdnet.config import ACDNetConfig
+from benchmarks.literal import LiteralACDNet
+from benchmarks.model import alternate, operations
+from benchmarks.readme import markdown, put
+from tests.helpers import make_input
+
+
+def test_operations_of_a_slice() -> None:
+    assert operations(ACDNetConfig(), 416 * 416) / 1e9 == pytest.approx(285, abs=1)
+
+
+def test_contestants_take_turns() -> None:
+    order: list[str] = []
+
+    def contestant(name: str) -> torch.Tensor:
+        order.append(name)
+        return torch.zeros(())
+
+    times = alternate({"a": lambda: contestant("a"), "b": lambda: contestant("b")}, 2)
+    assert order == ["a", "b"] * 3
+    assert times.keys() == {"a", "b"}
+
+
+def test_the_literal_network_has_the_published_number_of_parameters() -> None:
+    assert sum(p.numel() for p in LiteralACDNet().parameters()) == 1_602_809
+
+
+def test_the_literal_network_builds_every_product() -> None:
+    model = LiteralACDNet(T=1, N=2, d=3, p=5, N_p=2, blocks=1)
+    _, _, I = make_input(2, 13, 18)
+    assert model.every_product(I.float().expand(2, 2, 13, 18)).shape == (2, 2, 3, 13, 18)
+
+
+def test_tables_go_between_their_markers(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- t -->\nold\n<!-- /t -->\nb\n")
+    for _ in range(2):
+        put(page, "t", markdown(("x", "y", "z"), [("1", "2", "3")]))
+    assert page.read_text() == (
+        "a\n<!-- t -->\n\n| x | y | z |\n| --- | --- | ---: |\n| 1 | 2 | 3 |\n\n<!-- /t -->\nb\n"
+    )
+    with pytest.raises(SystemExit):
+        put(page, "other", "")
