@@ -1,7 +1,7 @@
 # Every target sets up .venv when it has to: when it is missing or pyproject.toml or constraints.txt is newer.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: install demo test lint bench clean
 
@@ -24,7 +24,7 @@ bench: .venv/.installed-dev
 clean:
 	rm -rf .venv demo-output
 
-# torch goes first and by its exact version: an open range would bring gigabytes of accelerator packages along.
+# torch goes first, by its exact version, so that the range in pyproject.toml finds it there and looks for no other.
 .venv/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) "$$(grep '^torch==' constraints.txt)"

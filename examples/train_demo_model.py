@@ -25,11 +25,11 @@ from acdnet.demo.phantom import SITES, make_phantom
 from acdnet.demo.scan import Scan, scan
 from acdnet.evaluate.metrics import window_psnr
 from acdnet.model.acdnet import ACDNet
+from acdnet.model.border import decompose_hu, reduced_hu, to_network
 from acdnet.model.inference import InferenceACDNet
 from acdnet.model.trunk import channels_last
 from acdnet.train.batchnorm import recalibrate
 from acdnet.train.loss import acdnet_loss
-from acdnet.units import hu_from_network, network_from_hu
 from acdnet.weights.card import Training
 from acdnet.weights.save import save_model
 
@@ -47,11 +47,6 @@ def make_pair(seed: int) -> Scan:
     return scan(make_phantom(SITES[seed % len(SITES)], rng), rng)
 
 
-def to_tensor(hu: np.ndarray) -> Tensor:
-    """Convert a slice in HU to network units, 1 x H x W."""
-    return torch.from_numpy(network_from_hu(hu))[None].float()
-
-
 def draw_batch(pairs: list[Scan], rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Cut patches out of random slices where there is something to see, flipped at random."""
     patches: list[Tensor] = []
@@ -61,7 +56,7 @@ def draw_batch(pairs: list[Scan], rng: np.random.Generator) -> tuple[Tensor, Ten
         window = np.s_[y : y + PATCH, x : x + PATCH]
         if pair.clean[window].mean() < -900:
             continue
-        images = [to_tensor(image[window]) for image in (pair.corrupted, pair.li, pair.clean)]
+        images = [to_network(image[window])[0] for image in (pair.corrupted, pair.li, pair.clean)]
         stack = torch.stack([*images, torch.from_numpy(~pair.metal[window])[None].float()])
         flips = [axis for axis in (-2, -1) if rng.random() < 0.5]
         patches.append(stack.flip(flips) if flips else stack)
@@ -82,9 +77,8 @@ def validate(model: ACDNet, pairs: list[Scan]) -> dict[str, float]:
     fast = InferenceACDNet(model)
     scores: dict[str, list[float]] = {"input": [], "li": [], "model": []}
     for pair in pairs:
-        I = torch.from_numpy(~pair.metal)[None, None]
-        result = fast(to_tensor(pair.corrupted)[None], to_tensor(pair.li)[None], I)
-        reduced = hu_from_network(result.image[0, 0]).numpy()
+        found = decompose_hu(fast, pair.corrupted, pair.li, pair.metal)
+        reduced = reduced_hu(found, pair.corrupted, pair.metal)
         for name, image in (("input", pair.corrupted), ("li", pair.li), ("model", reduced)):
             scores[name].append(window_psnr(image, pair.clean, pair.metal))
     return {name: round(float(np.mean(values)), 2) for name, values in scores.items()}

@@ -16,11 +16,12 @@ MAY_IMPORT = {
     "units": set[str](),
     "files": {"errors"},
     "config": {"errors"},
-    "model": {"config", "units"},
+    "model": {"config", "units", "errors"},
     "train": {"model", "config", "units", "errors", "files"},
     "evaluate": {"units", "errors", "files"},
     "weights": {"model", "config", "units", "errors", "files"},
     "demo": {"model", "weights", "evaluate", "units", "errors", "files"},
+    "__main__": {"cli"},
     "cli": {"demo", "weights", "config", "errors"},
 }
 HEAVY = {"torch", "numpy", "scipy", "numba", "matplotlib", "skimage", "safetensors", "onnx", "onnxruntime"}
@@ -37,7 +38,10 @@ def imports(path: Path, only_top_level: bool = False) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            yield node.module or ""
+            if node.module == "acdnet":
+                yield from (f"acdnet.{alias.name}" for alias in node.names if alias.name != "__version__")
+            else:
+                yield node.module or ""
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))

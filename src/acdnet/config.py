@@ -12,6 +12,9 @@ from acdnet.errors import ConfigError
 ORDERS = tuple("".join(letters) for letters in permutations("KMX"))
 """The six orders in which a stage can update K, M and X (supplement, table of updating orders)."""
 
+LARGEST = 10_000
+"""No size of a network is larger; a file that claims so is broken or hostile."""
+
 
 @dataclass(frozen=True)
 class ACDNetConfig:
@@ -40,7 +43,9 @@ class ACDNetConfig:
             if type(value) is not int:
                 raise ConfigError(f"{field.name} must be a whole number, not {value!r}")
             if value < 1:
-                raise ConfigError(f"{field.name} must be at least 1, not {value}")
+                raise ConfigError(f"{field.name} must be at least 1")
+            if value > LARGEST:
+                raise ConfigError(f"{field.name} must be at most {LARGEST}")
         if self.p % 2 == 0:
             raise ConfigError(f"p must be odd, so that a filter has a centre, not {self.p}")
         if self.d < self.N:

@@ -1,13 +1,14 @@
-"""Write files so that a reader never sees half of one."""
+"""Read files that may be hostile, and write files so that a reader never sees half of one."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from acdnet.errors import ResourceError
+from acdnet.errors import InputRefused, ResourceError
 
 
 def sha256(data: bytes) -> str:
@@ -15,25 +16,71 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write `data` to `path`: complete or not at all, an older file staying intact until then."""
+def read_limited(path: Path, limit: int) -> bytes:
+    """Read a regular file of at most `limit` bytes; anything else (a folder, a pipe, a larger file) is refused."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+        if not path.is_file():
+            raise InputRefused(f"{path}: no such file")
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
     except OSError as error:
-        raise ResourceError(f"{path}: cannot write here ({error.strerror})") from error
+        raise InputRefused(f"{path}: cannot be read ({error.strerror})") from error
+    if len(data) > limit:
+        raise InputRefused(f"{path}: larger than {limit:,} bytes, the most that is read here")
+    return data
+
+
+def check_writable(paths: list[Path], overwrite: bool) -> None:
+    """Refuse to write where there is no folder, where a folder is, or where a file is that may not be overwritten."""
+    for path in paths:
+        try:
+            if not path.parent.is_dir():
+                raise InputRefused(f"{path.parent}: no such folder")
+            if path.is_dir():
+                raise InputRefused(f"{path}: is a folder")
+            if path.exists() and not overwrite:
+                raise InputRefused(f"{path}: exists already; choose another name or allow overwriting")
+        except OSError as error:
+            raise InputRefused(f"{path.name[:40]}...: no name for a file ({error.strerror})") from error
+
+
+def write_atomically(files: Mapping[Path, bytes]) -> None:
+    """Write files that belong together: all are complete before the first takes its place."""
+    staged: dict[Path, Path] = {}
+    try:
+        for path, data in files.items():
+            staged[path] = _stage(path, data)
+        for path, temporary in staged.items():
+            temporary.replace(path)
+            _sync_directory(path.parent)
+    except OSError as error:
+        raise ResourceError(f"{path}: cannot write ({error.strerror})") from error
+    finally:
+        for temporary in staged.values():
+            temporary.unlink(missing_ok=True)
+
+
+def _stage(path: Path, data: bytes) -> Path:
+    """Write data to a new file beside its place, safely on disk; remove it when that fails."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
-        _sync_directory(path.parent)
-    except OSError as error:
-        raise ResourceError(f"{path}: cannot write ({error.strerror})") from error
-    finally:
+        temporary.chmod(0o666 & ~_umask())
+    except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _umask() -> int:
+    """Return the permissions that new files of this process do not get."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def _sync_directory(directory: Path) -> None:

@@ -23,6 +23,9 @@ NETWORK_RANGE = 255.0
 HU_CEILING = 1000.0 * (MU_CEILING / WATER_MU - 1.0)
 """The largest HU that survives the way into the network and back (4208 HU)."""
 
+HU_PER_UNIT = 1000.0 * MU_CEILING / (NETWORK_RANGE * WATER_MU)
+"""One network unit in HU, for differences such as artifacts (about 20 HU)."""
+
 
 def mu_from_hu(hu: Array) -> Array:
     """Convert HU to attenuation in 1/cm."""

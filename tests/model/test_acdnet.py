@@ -109,3 +109,16 @@ def test_dictionary_begins_as_streaks_of_sum_one(d: int, p: int) -> None:
     assert (kernels >= 0).all()
     torch.testing.assert_close(kernels.sum(dim=(1, 2)), torch.ones(d))
     assert len({tuple(kernel.flatten().tolist()) for kernel in kernels}) == d
+
+
+def test_arguments_that_do_not_fit_are_named() -> None:
+    model = make_model()
+    Y, X_li, I = make_input(2, 13, 18)
+    for arguments, name in (
+        ((Y[0], X_li, I), "Y is"),
+        ((Y, X_li[:1], I), "X_li is"),
+        ((Y, X_li, I[:, 0]), "I is"),
+        ((Y.double(), X_li, I), "Y is torch.float64"),
+    ):
+        with pytest.raises(ValueError, match=name):
+            model(*arguments)

@@ -1,6 +1,8 @@
 import numpy as np
+import pytest
 import torch
 
+from acdnet.errors import InputRefused
 from acdnet.model.border import decompose_hu, reduced_hu, to_hu, to_network
 from acdnet.model.inference import InferenceACDNet
 from tests.helpers import make_model
@@ -24,3 +26,27 @@ def test_metal_is_put_back_as_it_was() -> None:
     assert (reduced[metal] == 12345.0).all()
     assert reduced.dtype == np.float32
     assert reduced.shape == (13, 18)
+
+
+def test_a_mask_of_numbers_means_the_same() -> None:
+    rng = np.random.default_rng(0)
+    image = rng.normal(0, 100, (13, 18)).astype(np.float32)
+    metal = rng.random((13, 18)) < 0.1
+    model = InferenceACDNet(make_model())
+    expected = decompose_hu(model, np.where(metal, np.nan, image).astype(np.float32), image, metal).image
+    assert expected.isfinite().all()
+    for kind in (np.uint8, np.int64, np.float32):
+        assert torch.equal(decompose_hu(model, image, image, metal.astype(kind)).image, expected)
+
+
+def test_what_cannot_be_used_is_refused() -> None:
+    model, metal = InferenceACDNet(make_model()), np.zeros((13, 18), bool)
+    image = np.zeros((13, 18), np.float32)
+    broken = np.full((13, 18), np.nan, np.float32)
+    for arguments in ((image, image[:5], metal), (image, image, metal.T), (image[None],) * 3):
+        with pytest.raises(InputRefused, match="one size"):
+            decompose_hu(model, *arguments)
+    with pytest.raises(InputRefused, match="LI"):
+        decompose_hu(model, image, broken, metal)
+    with pytest.raises(InputRefused, match="outside the metal"):
+        decompose_hu(model, broken, image, metal)

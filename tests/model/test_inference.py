@@ -70,3 +70,13 @@ def test_F33_what_is_not_finite_is_not_hidden(name: str, value: float) -> None:
     Y, X_li, I = make_input(1, 24, 20)
     X_li[0, 0, 10, 10] = value
     assert not InferenceACDNet(make_model(ARCHITECTURES[name]))(Y, X_li, I).image.isfinite().all()
+
+
+def test_it_can_neither_be_trained_nor_moved() -> None:
+    model = InferenceACDNet(make_model())
+    inputs = make_input(1, 13, 18)
+    before = model(*inputs).image
+    assert torch.equal(model.train()(*inputs).image, before)
+    for move in ("cpu", torch.float64, torch.float16):
+        with pytest.raises(TypeError, match="load_model"):
+            model.to(move)

@@ -49,3 +49,22 @@ def test_layout_of_the_input_does_not_matter() -> None:
     trunk = Trunk(4, 1).train()
     x = torch.randn(2, 4, 8, 8)
     torch.testing.assert_close(trunk(x), trunk(x.contiguous(memory_format=torch.channels_last)))
+
+
+@pytest.mark.parametrize("change", ["frozen", "eps", "momentum"])
+def test_settings_of_the_normalisation_are_honoured(change: str) -> None:
+    torch.manual_seed(0)
+    fast = Trunk(3, 2).train()
+    norm = next(fast.blocks()).norm1
+    match change:
+        case "frozen":
+            norm.eval()
+        case "eps":
+            norm.eps = 0.5
+        case "momentum":
+            norm.momentum = None
+    plain = copy.deepcopy(fast)
+    plain.fast_on_cpu = False
+    x = torch.randn(2, 3, 13, 18)
+    torch.testing.assert_close(fast(x), plain(x))
+    torch.testing.assert_close(dict(fast.named_buffers()), dict(plain.named_buffers()))

@@ -14,7 +14,7 @@ from acdnet.cli.import_weights import import_weights
 from acdnet.cli.models import models
 from acdnet.errors import AcdnetError, ResourceError
 
-INTERRUPTED = 130
+OUT_OF_MEMORY = "out of memory; nothing was written"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,9 +51,13 @@ def main() -> None:
     except AcdnetError as error:
         _stop(str(error), error.exit_code)
     except MemoryError:
-        _stop("out of memory; nothing was written", ResourceError.exit_code)
-    except KeyboardInterrupt:
-        _stop("interrupted", INTERRUPTED)
+        _stop(OUT_OF_MEMORY, ResourceError.exit_code)
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):  # how torch says so
+            raise
+        _stop(OUT_OF_MEMORY, ResourceError.exit_code)
+    except OSError as error:
+        _stop(f"{error.filename}: {error.strerror}", ResourceError.exit_code)
 
 
 def _stop(message: str, code: int) -> None:

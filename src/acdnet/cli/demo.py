@@ -30,5 +30,5 @@ def demo(
         )
     console.print(table)
     for picture in result.pictures:
-        console.print(f"picture: {picture}")
+        typer.echo(f"picture: {picture}")
     console.print("Research use only. Not a medical device.", style="dim")

@@ -28,4 +28,4 @@ def export(
 
     network, card = read_model(find_model(model))
     off = export_onnx(network, card, out, overwrite=force)
-    typer.echo(f"{out}: {format.value}, one image of any size; checked, off by at most {off:.1e} of 255")
+    typer.echo(f"{out}: {format.value}, one image, 16 x 16 or larger; checked, off by at most {off:.1e} of 255")

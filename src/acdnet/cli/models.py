@@ -6,6 +6,7 @@ from __future__ import annotations
 def models() -> None:
     """List every architecture with its parameters and every shipped model with its score and size."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from acdnet.config import ARCHITECTURES
@@ -25,6 +26,12 @@ def models() -> None:
     for card, path, aliases in shipped_cards():
         name = f"{card.name} ({', '.join(aliases)})" if aliases else card.name
         score = "\n".join(f"{value:g}  {what}" for what, value in card.scores.items())
-        shipped.add_row(name, card.architecture, card.summary, score, f"{path.stat().st_size / 1e6:.1f} MB")
+        shipped.add_row(
+            escape(name),
+            escape(card.architecture),
+            escape(card.summary),
+            escape(score),
+            f"{path.stat().st_size / 1e6:.1f} MB",
+        )
     console.print(shipped)
     console.print("Research use only. Not a medical device.", style="dim")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,10 @@ from acdnet.evaluate.metrics import window_psnr
 from acdnet.files import write_atomically
 from acdnet.model.acdnet import Decomposition
 from acdnet.model.border import to_hu
-from acdnet.units import MU_CEILING, NETWORK_RANGE, WATER_MU
+from acdnet.units import HU_CEILING, HU_PER_UNIT
 
 WINDOW_HU = (-250.0, 350.0)
 DIFFERENCE_HU = 300.0
-HU_PER_UNIT = 1000.0 * MU_CEILING / (NETWORK_RANGE * WATER_MU)
-"""One network unit in HU, for differences such as artifacts."""
 METAL_COLOUR = (0.86, 0.13, 0.16)
 BACKGROUND, INK = "#101418", "#e8eaed"
 
@@ -51,7 +50,7 @@ def draw_stages(scanned: Scan, found: Decomposition, path: Path) -> None:
     """Draw image X^(t) and artifact A^(t) of every stage, and the kernels D * K that the last stage used."""
     T = len(found.artifacts)
     figure = _figure(3, T + 1)
-    truth = np.where(scanned.metal, 0.0, np.clip(scanned.corrupted, None, 4000) - scanned.clean)
+    truth = np.where(scanned.metal, 0.0, np.clip(scanned.corrupted, None, HU_CEILING) - scanned.clean)
     for t in range(1, T + 1):
         axes = figure.add_subplot(3, T + 1, t)
         _show(axes, to_hu(found.images[t]), scanned.metal, *WINDOW_HU)
@@ -89,9 +88,7 @@ def _show(axes: Any, image: NDArray[Any], metal: NDArray[np.bool_], low: float, 
 
 
 def _save(figure: Figure, path: Path) -> None:
-    from io import BytesIO
-
     figure.supxlabel("phantoms made by formula · research use only · not a medical device", color="#9aa0a6", fontsize=9)
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=100)
-    write_atomically(path, buffer.getvalue())
+    write_atomically({path: buffer.getvalue()})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acdnet.demo.phantom import SITES, make_phantom
 from acdnet.demo.pictures import draw_comparison, draw_stages
@@ -44,31 +45,29 @@ class Demo:
 
 def run_demo(out: Path, model_name: str) -> Demo:
     """Run the demonstration and write its pictures into the folder `out`."""
-    model = load_model(model_name)
+    path = find_model(model_name)
+    model = load_model(path)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ResourceError(f"{out}: cannot be made a folder ({error.strerror})") from error
 
-    cases: list[tuple[str, Scan, Decomposition]] = []
+    cases: list[tuple[str, Scan, NDArray[np.float32]]] = []
+    decomposed: list[Decomposition] = []
     for number, site in enumerate(SITES):
         rng = np.random.default_rng(SEED + number)
         scanned = scan(make_phantom(site, rng), rng)
-        cases.append((site, scanned, decompose_hu(model, scanned.corrupted, scanned.li, scanned.metal, details=True)))
+        found = decompose_hu(model, scanned.corrupted, scanned.li, scanned.metal, details=True)
+        decomposed.append(found)
+        cases.append((site, scanned, reduced_hu(found, scanned.corrupted, scanned.metal)))
 
-    rows = [
-        _score(site, scanned, reduced_hu(found, scanned.corrupted, scanned.metal)) for site, scanned, found in cases
-    ]
     pictures = [out / "comparison.png", out / "stages.png"]
-    draw_comparison(
-        [(site, scanned, reduced_hu(found, scanned.corrupted, scanned.metal)) for site, scanned, found in cases],
-        pictures[0],
-    )
-    draw_stages(cases[0][1], cases[0][2], pictures[1])
-    return Demo(find_model(model_name).stem, rows, pictures)
+    draw_comparison(cases, pictures[0])
+    draw_stages(cases[0][1], decomposed[0], pictures[1])
+    return Demo(path.stem, [_score(*case) for case in cases], pictures)
 
 
-def _score(site: str, scanned: Scan, reduced: np.ndarray) -> Row:
+def _score(site: str, scanned: Scan, reduced: NDArray[np.float32]) -> Row:
     images = (scanned.corrupted, scanned.li, reduced)
     low, high = SOFT_TISSUE_HU
     soft = (scanned.clean > low) & (scanned.clean < high) & ~scanned.metal

@@ -66,8 +66,10 @@ class ACDNet(nn.Module):
         """Decompose Y into image and artifact.
 
         Y is the corrupted image and X_li its linear-interpolation correction (B x 1 x H x W, network units);
-        I is the non-metal mask of the same shape (true or 1 = not metal). `details` adds K, M and D * K.
+        I is the non-metal mask of the same shape (true or 1 = not metal). Where it is false, Y may hold anything, even
+        NaN; X_li has to be finite everywhere. `details` adds K, M and D * K.
         """
+        self._check(Y, X_li, I)
         observed = Observation(Y, I.bool())
         D = self.D / DICTIONARY_SCALE
 
@@ -95,3 +97,11 @@ class ACDNet(nn.Module):
             M=tuple(M),
             kernels=tuple(kernels),
         )
+
+    def _check(self, Y: Tensor, X_li: Tensor, I: Tensor) -> None:
+        """Name the argument that does not fit."""
+        for name, value in (("Y", Y), ("X_li", X_li), ("I", I)):
+            if value.dim() != 4 or value.shape[1] != 1 or value.shape != Y.shape:
+                raise ValueError(f"{name} is {tuple(value.shape)}; Y, X_li and I must all be B x 1 x H x W")
+            if name != "I" and value.dtype != self.D.dtype:
+                raise ValueError(f"{name} is {value.dtype}, the network computes in {self.D.dtype}")

@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from acdnet.errors import InputRefused
 from acdnet.model.acdnet import Decomposition
 from acdnet.model.inference import InferenceACDNet
 from acdnet.units import hu_from_network, network_from_hu
@@ -30,7 +31,18 @@ def decompose_hu(
     metal: NDArray[np.bool_],
     details: bool = False,
 ) -> Decomposition:
-    """Run the network on one slice: the corrupted image and its LI correction in HU, and where the metal is."""
+    """Run the network on one slice: the corrupted image and its LI correction in HU, and where the metal is.
+
+    Under the metal `corrupted` may hold anything, even NaN; `li` has to be finite everywhere.
+    """
+    if not corrupted.shape == li.shape == metal.shape or corrupted.ndim != 2:
+        shapes = f"{corrupted.shape}, {li.shape}, {metal.shape}"
+        raise InputRefused(f"image, LI correction and metal must be slices of one size, not {shapes}")
+    if not np.isfinite(li).all():
+        raise InputRefused("the LI correction holds numbers that are not finite")
+    metal = np.asarray(metal) != 0
+    if not np.isfinite(corrupted[~metal]).all():
+        raise InputRefused("the image holds numbers outside the metal that are not finite")
     I = torch.from_numpy(~metal)[None, None]
     device = next(model.parameters()).device
     found: Decomposition = model(to_network(corrupted).to(device), to_network(li).to(device), I.to(device), details)
@@ -39,4 +51,4 @@ def decompose_hu(
 
 def reduced_hu(found: Decomposition, corrupted: NDArray[np.float32], metal: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Return the reduced slice in HU, the metal put back as it was."""
-    return np.where(metal, corrupted, to_hu(found.image))
+    return np.where(np.asarray(metal) != 0, corrupted, to_hu(found.image))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-STEEPEST, SHALLOWEST = 65.0, 120.0
+FIRST_ANGLE, LAST_ANGLE = 65.0, 120.0
 """Directions in degrees between which the streaks lie."""
 MINOR_SIGMA = 0.76
 MAJOR_SIGMA = (1.1, 1.7)
@@ -26,7 +26,7 @@ def oriented_streaks(d: int, p: int) -> Tensor:
     broad = index >= thin
     minor = torch.where(broad, BROAD_SIGMA[0], MINOR_SIGMA)
     major = torch.where(broad, BROAD_SIGMA[1], MAJOR_SIGMA[0] + growth * (MAJOR_SIGMA[1] - MAJOR_SIGMA[0]))
-    angle = torch.deg2rad(STEEPEST + (SHALLOWEST - STEEPEST) * (index * GOLDEN % 1.0))
+    angle = torch.deg2rad(FIRST_ANGLE + (LAST_ANGLE - FIRST_ANGLE) * (index * GOLDEN % 1.0))
 
     offset = torch.arange(p, dtype=torch.float64) - p // 2
     y, x = torch.meshgrid(offset, offset, indexing="ij")

@@ -7,6 +7,7 @@ Everything that only infers goes through `InferenceACDNet`. The equations stay w
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -69,7 +70,10 @@ class WinogradProxX(nn.Module):
 
 
 class InferenceACDNet(nn.Module):
-    """A trained ACDNet for inference only. On a CPU the images of a batch go one by one: memory stays that of one."""
+    """A trained ACDNet for inference only, on the device of the model it is made from; it cannot be trained or moved.
+
+    On a CPU the images of a batch go one by one: memory stays that of one.
+    """
 
     def __init__(self, model: ACDNet) -> None:
         super().__init__()
@@ -78,6 +82,13 @@ class InferenceACDNet(nn.Module):
         self.one_by_one = next(model.parameters()).device.type == "cpu"
         _replace(self.network, ProxX, WinogradProxX if self.one_by_one and _wastes_lanes(model) else JoinedProxX)
         fold(self.network)
+
+    def train(self, mode: bool = True) -> InferenceACDNet:  # noqa: ARG002
+        """Stay in evaluation mode; there is no other."""
+        return self
+
+    def _apply(self, *_: Any, **__: Any) -> InferenceACDNet:
+        raise TypeError("a model made for inference stays where and as it is; choose the device in load_model")
 
     @torch.inference_mode()
     def forward(self, Y: Tensor, X_li: Tensor, I: Tensor, details: bool = False) -> Decomposition:

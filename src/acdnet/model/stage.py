@@ -16,7 +16,7 @@ from acdnet.model.prox import ProxK, ProxM, ProxX
 from acdnet.model.wcd import analyse, correlate, mix, synthesise
 
 DICTIONARY_SCALE = 10.0
-"""The operators use D / 10: kernels of sum 1 then give maps of the size of the image with unit steps in M."""
+"""The operators use D / 10: (D * K) (x) then has a norm so small that no step in M up to one overshoots."""
 
 STEP_SCALE = 10.0
 """eta_M and eta_X are stored ten times larger than used, so that Adam moves them at the pace of other weights."""

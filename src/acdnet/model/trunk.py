@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from acdnet.model.trunk_cpu import TrainingTrunk
+from acdnet.model.trunk_cpu import EPS, TrainingTrunk
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -53,11 +53,16 @@ class Trunk(nn.Sequential):
         super().__init__(*(ResidualBlock(channels) for _ in range(blocks)))
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.training and self.fast_on_cpu and x.device.type == "cpu":
+        if self.training and self.fast_on_cpu and x.device.type == "cpu" and self._is_plain():
             return self._train_on_cpu(x)
         for block in self:
             x = block(x)
         return x
+
+    def _is_plain(self) -> bool:
+        """Tell whether all is as the fast way takes it: no frozen normalisation, no settings of its own."""
+        norms = [norm for b in self.blocks() for norm in (b.norm1, b.norm2)]
+        return all(norm.training and norm.eps == EPS and norm.momentum is not None for norm in norms)
 
     def _train_on_cpu(self, x: Tensor) -> Tensor:
         layers = [layer for b in self.blocks() for layer in (b.conv1, b.norm1, b.conv2, b.norm2)]
@@ -84,5 +89,5 @@ def _update_running(norm: nn.BatchNorm2d, mean: Tensor, var: Tensor, pixels: int
     assert norm.num_batches_tracked is not None
     assert norm.momentum is not None
     norm.running_mean.lerp_(mean, norm.momentum)
-    norm.running_var.lerp_(var * (pixels / (pixels - 1)), norm.momentum)
+    norm.running_var.lerp_(var * (pixels / max(1, pixels - 1)), norm.momentum)
     norm.num_batches_tracked += 1

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from acdnet.config import ACDNetConfig
-from acdnet.errors import ConfigError, ModelFileError
+from acdnet.errors import ConfigError, InputRefused, ModelFileError
+from acdnet.files import read_limited
 
 FORMAT = 1
 """Version of the card's own layout."""
@@ -23,6 +25,7 @@ CONFIG_KEY = "config"
 """Where the weights file itself states its configuration, so that a card cannot claim another."""
 
 MAX_CARD_BYTES = 1_000_000
+LONGEST_TEXT = 2000
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Card:
     format: int = FORMAT
 
     def to_json(self) -> str:
-        return json.dumps({**asdict(self), "config": self.config.to_dict()}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({**asdict(self), "config": self.config.to_dict()}, indent=2, allow_nan=False) + "\n"
 
 
 def card_path(weights: Path) -> Path:
@@ -64,47 +67,66 @@ def card_path(weights: Path) -> Path:
     return weights.with_suffix(".json")
 
 
+def read_model_file(path: Path, limit: int) -> bytes:
+    """Read a file of a model; refuse what is no file or too large."""
+    try:
+        return read_limited(path, limit)
+    except InputRefused as error:
+        raise ModelFileError(str(error)) from error
+
+
 def read_card(weights: Path) -> Card:
     """Read and check the card of a weights file."""
     path = card_path(weights)
+    if not path.exists():
+        raise ModelFileError(f"{weights}: its card {path.name} is missing; a model is two files")
+    data = read_model_file(path, MAX_CARD_BYTES)
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_CARD_BYTES + 1)
-    except FileNotFoundError as error:
-        raise ModelFileError(f"{weights}: its card {path.name} is missing; a model is two files") from error
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror})") from error
-    if len(data) > MAX_CARD_BYTES:
-        raise ModelFileError(f"{path}: larger than any card ({MAX_CARD_BYTES} bytes)")
-    try:
-        values = json.loads(data)
+        values = json.loads(data, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path}: not a card (no valid JSON)") from error
-    return _parse(values, path)
-
-
-def _parse(values: Any, path: Path) -> Card:
     if not isinstance(values, dict):
         raise ModelFileError(f"{path}: not a card (a JSON object is expected)")
-    known = {field.name: field.type for field in fields(Card)}
-    if values.get("format") != FORMAT:
-        raise ModelFileError(f"{path}: format {values.get('format')!r}, this program reads {FORMAT}; update acdnet")
-    if unknown := sorted(values.keys() - known.keys()):
-        raise ModelFileError(f"{path}: unknown key {unknown[0]!r}")
-    for name, kind in (("name", str), ("summary", str), ("architecture", str), ("parameters", int), ("sha256", str)):
-        if not isinstance(values.get(name), kind):
-            raise ModelFileError(f"{path}: {name} is {values.get(name)!r}, expected {kind.__name__}")
-    for name in ("version", "units", "notice"):
-        if not isinstance(values.get(name), str):
-            raise ModelFileError(f"{path}: {name} is {values.get(name)!r}, expected str")
-    if values["units"] != UNITS:
-        raise ModelFileError(f"{path}: units {values['units']!r}, this program works in {UNITS!r}")
-    scores = values.get("scores", {})
-    if not isinstance(scores, dict) or not all(isinstance(score, (int, float)) for score in scores.values()):
-        raise ModelFileError(f"{path}: scores must map names to numbers")
     try:
-        config = ACDNetConfig.from_dict(values["config"])
-        training = None if values.get("training") is None else Training(**values["training"])
-    except (ConfigError, KeyError, TypeError, AttributeError) as error:
+        return _parse(values)
+    except (ConfigError, _Misfit) as error:
         raise ModelFileError(f"{path}: {error}") from error
-    return Card(**{**values, "config": config, "training": training})
+
+
+class _Misfit(Exception):
+    """A card's value that cannot be."""
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _parse(values: dict[str, Any]) -> Card:
+    if type(values.get("format")) is not int or values["format"] != FORMAT:
+        raise _Misfit(f"format {values.get('format')!r:.20}, this program reads {FORMAT}; update acdnet")
+    texts = dict.fromkeys(("name", "summary", "architecture", "sha256", "version", "units", "notice"), str)
+    _check(
+        values,
+        {**texts, "parameters": int, "config": dict, "scores": dict, "training": (dict, NoneType), "format": int},
+    )
+    if values["units"] != UNITS:
+        raise _Misfit(f"units {values['units']!r}, this program works in {UNITS!r}")
+    for name, score in values["scores"].items():
+        if type(score) not in (int, float):
+            raise _Misfit(f"the score {name!r:.40} is not a number")
+    training = values["training"]
+    if training is not None:
+        _check(training, {"data": str, "protocol": str, "patches_seen": int, "hours": (int, float), "licences": str})
+    config = ACDNetConfig.from_dict(values["config"])
+    return Card(**{**values, "config": config, "training": training and Training(**training)})
+
+
+def _check(values: dict[str, Any], kinds: Mapping[str, type | tuple[type, ...]]) -> None:
+    """Refuse keys that are missing or not known, values of another type, and texts that are no single line."""
+    if unknown := sorted(values.keys() ^ kinds.keys()):
+        raise _Misfit(f"the key {unknown[0]!r:.40} is {'not known' if unknown[0] in values else 'missing'}")
+    for name, kind in kinds.items():
+        if type(values[name]) not in (kind if isinstance(kind, tuple) else (kind,)):
+            raise _Misfit(f"{name} is of the wrong type ({type(values[name]).__name__})")
+        if isinstance(values[name], str) and not (values[name].isprintable() and len(values[name]) <= LONGEST_TEXT):
+            raise _Misfit(f"{name} is not a line of at most {LONGEST_TEXT} printable characters")

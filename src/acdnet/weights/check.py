@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from acdnet.config import ACDNetConfig
 from acdnet.errors import ModelFileError
 
+MAX_WEIGHTS_BYTES = 512_000_000
 MAX_PARAMETERS = 100_000_000
-"""Far above any model of this kind."""
+"""Both far above any model of this kind."""
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 """Ends of names that are not parameters."""

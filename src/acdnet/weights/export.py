@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from acdnet.errors import InputRefused, MissingExtra, ModelFileError
-from acdnet.files import write_atomically
+from acdnet.errors import MissingExtra, ModelFileError
+from acdnet.files import check_writable, write_atomically
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.inference import fold
 from acdnet.units import NETWORK_RANGE
@@ -22,6 +22,8 @@ from acdnet.weights.card import Card
 TOLERANCE = 1e-4 * NETWORK_RANGE
 CHECKED_SIZES = ((64, 64), (57, 44))
 """Image sizes on which an exported file has to agree with the network; the second one is odd on purpose."""
+SMALLEST = 16
+"""Side of the smallest image that an exported file takes."""
 INPUTS, OUTPUTS = ("Y", "X_li", "I"), ("image", "artifact")
 
 
@@ -38,17 +40,14 @@ class _Exported(nn.Module):
 
 
 def export_onnx(model: ACDNet, card: Card, path: Path, overwrite: bool = False) -> float:
-    """Write `path`, for one image of any size, and return by how much it differs from the network (network units)."""
-    if path.exists() and not overwrite:
-        raise InputRefused(f"{path}: exists already; choose another name or allow overwriting")
-    if not path.parent.is_dir():
-        raise InputRefused(f"{path.parent}: no such folder")
+    """Write `path`, for one image, 16 x 16 or larger, and return by how much it is off, in network units."""
+    check_writable([path], overwrite)
     exported = _Exported(model).requires_grad_(False)
     data = _convert(exported, card)
     off = _largest_difference(exported, data)
     if not off <= TOLERANCE:
         raise ModelFileError(f"{path}: not written, the exported file is off by {off:.3g} (allowed {TOLERANCE:.3g})")
-    write_atomically(path, data)
+    write_atomically({path: data})
     return off
 
 
@@ -58,7 +57,7 @@ def _convert(exported: nn.Module, card: Card) -> bytes:
         import onnxscript  # noqa: F401  (torch.onnx needs it)
     except ImportError as error:
         raise MissingExtra("export to ONNX", "onnx") from error
-    height, width = torch.export.Dim("height", min=16), torch.export.Dim("width", min=16)
+    height, width = torch.export.Dim("height", min=SMALLEST), torch.export.Dim("width", min=SMALLEST)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(

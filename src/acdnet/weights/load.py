@@ -15,13 +15,10 @@ from acdnet.errors import ModelFileError
 from acdnet.files import sha256
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.inference import InferenceACDNet
-from acdnet.weights.card import CONFIG_KEY, Card, read_card
-from acdnet.weights.check import check_count, check_state
+from acdnet.weights.card import CONFIG_KEY, Card, read_card, read_model_file
+from acdnet.weights.check import MAX_WEIGHTS_BYTES, check_count, check_state
 from acdnet.weights.selftest import KEY, TOLERANCE, selftest
 from acdnet.weights.shipped import find_model
-
-MAX_WEIGHTS_BYTES = 512_000_000
-"""Far above any model of this kind."""
 
 
 def load_model(name_or_path: str | Path = "default", device: str | torch.device = "cpu") -> InferenceACDNet:
@@ -33,7 +30,7 @@ def load_model(name_or_path: str | Path = "default", device: str | torch.device 
 def read_model(path: Path) -> tuple[ACDNet, Card]:
     """Read a verified model that can be trained further, and its card."""
     card = read_card(path)
-    data = _read_bytes(path)
+    data = read_model_file(path, MAX_WEIGHTS_BYTES)
     if sha256(data) != card.sha256:
         raise ModelFileError(f"{path}: damaged or changed (its SHA-256 is not the one on its card)")
     state = _parse(data, path)
@@ -53,21 +50,10 @@ def read_model(path: Path) -> tuple[ACDNet, Card]:
     return model.eval(), card
 
 
-def _read_bytes(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_WEIGHTS_BYTES + 1)
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror})") from error
-    if len(data) > MAX_WEIGHTS_BYTES:
-        raise ModelFileError(f"{path}: larger than any model of this program ({MAX_WEIGHTS_BYTES:,} bytes)")
-    return data
-
-
 def _parse(data: bytes, path: Path) -> dict[str, Tensor]:
     try:
         state: dict[str, Tensor] = load(data)
-    except (SafetensorError, ValueError, KeyError, RuntimeError) as error:
+    except (SafetensorError, ValueError, KeyError, RuntimeError, TypeError, OverflowError) as error:
         raise ModelFileError(f"{path}: not a safetensors file") from error
     return state
 
@@ -77,13 +63,13 @@ def _stored_config(data: bytes) -> Any:
     length = int.from_bytes(data[:8], "little")
     try:
         return json.loads(json.loads(data[8 : 8 + length])["__metadata__"][CONFIG_KEY])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def _check_selftest(model: ACDNet, expected: Tensor, path: Path) -> None:
-    found = selftest(model)
-    if found.shape != expected.shape or not found.isfinite().all():
+    found = selftest(model.eval())
+    if expected.dtype != found.dtype or found.shape != expected.shape or not found.isfinite().all():
         raise ModelFileError(f"{path}: the self-test failed (no finite image of {tuple(found.shape)} pixels)")
     off = (found - expected).abs().max().item()
     if not off <= TOLERANCE:

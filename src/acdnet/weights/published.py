@@ -5,9 +5,11 @@ Such a file is a pickled state dict (`.pt`). It is only ever opened here, with t
 
 from __future__ import annotations
 
+import io
 import pickle
 import re
 import warnings
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +19,8 @@ from torch import Tensor
 from acdnet.config import ACDNetConfig
 from acdnet.errors import ConfigError, ModelFileError
 from acdnet.model.acdnet import ACDNet
-from acdnet.weights.check import check_count, check_state
+from acdnet.weights.card import read_model_file
+from acdnet.weights.check import MAX_WEIGHTS_BYTES, check_count, check_state
 
 UNUSED = re.compile(r"tau_extend|proxNet_K_T\.\d+\.tau")
 """Parameters of published checkpoints that take no part in the computation."""
@@ -127,16 +130,40 @@ def _network(ours: str, rest: str, value: Tensor) -> dict[str, Tensor]:
 
 
 def _unpickle(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        raise ModelFileError(f"{path}: no such file")
+    data = read_model_file(path, MAX_WEIGHTS_BYTES)
     try:
+        _check_unpacked_size(data, path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            loaded = torch.load(path, map_location="cpu", weights_only=True)
+            loaded = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except ModelFileError:
+        raise
     except pickle.UnpicklingError as error:
         raise ModelFileError(f"{path}: refused, it asks for more than plain weights or is no checkpoint") from error
     except Exception as error:  # whatever rubbish makes of the unpickler, it is the file's fault
         raise ModelFileError(f"{path}: damaged or not a PyTorch checkpoint") from error
-    if not isinstance(loaded, dict) or not all(isinstance(v, Tensor) for v in loaded.values()):
+    if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
         raise ModelFileError(f"{path}: not a state dict (a dict from names to tensors)")
-    return {str(name).removeprefix(PREFIX): value for name, value in loaded.items()}
+    state = {str(name).removeprefix(PREFIX): value for name, value in loaded.items()}
+    if len(state) != len(loaded):
+        raise ModelFileError(f"{path}: two weights have the same name")
+    for name, value in state.items():
+        if not _is_plain(value):
+            raise ModelFileError(f"{path}: weight {name!r:.60} is not a plain array of numbers")
+    return state
+
+
+def _check_unpacked_size(data: bytes, path: Path) -> None:
+    """Refuse an archive that would unpack to far more than it is."""
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return  # the old format, which packs nothing
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > MAX_WEIGHTS_BYTES:
+            raise ModelFileError(f"{path}: unpacks to more than {MAX_WEIGHTS_BYTES:,} bytes")
+
+
+def _is_plain(value: Tensor) -> bool:
+    """Tell whether every number of a tensor is really there, in memory of its own."""
+    if value.is_nested or value.layout != torch.strided or value.device.type != "cpu" or value.is_quantized:
+        return False
+    return value.numel() * value.element_size() <= value.untyped_storage().nbytes()

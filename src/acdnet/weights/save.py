@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from safetensors.torch import save
 
 from acdnet import __version__
 from acdnet.errors import InputRefused, ModelFileError
-from acdnet.files import sha256, write_atomically
+from acdnet.files import check_writable, sha256, write_atomically
 from acdnet.model.acdnet import ACDNet
 from acdnet.weights.card import CONFIG_KEY, Card, Training, card_path
 from acdnet.weights.selftest import KEY, selftest
@@ -27,15 +28,12 @@ def save_model(
     scores: Mapping[str, float] | None = None,
     overwrite: bool = False,
 ) -> Card:
-    """Write `path` (weights) and its card, each complete or not at all, and return the card."""
+    """Write `path` (weights) and its card, complete or not at all, and return the card. The model stays as it is."""
     if path.suffix != ".safetensors":
         raise InputRefused(f"{path}: a model is written to a file that ends in .safetensors")
-    if not path.parent.is_dir():
-        raise InputRefused(f"{path.parent}: no such folder")
-    if not overwrite and (existing := [file for file in (path, card_path(path)) if file.exists()]):
-        raise InputRefused(f"{existing[0]}: exists already; choose another name or allow overwriting")
-
-    state = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items()}
+    check_writable([path, card_path(path)], overwrite)
+    model = copy.deepcopy(model).cpu().float().eval()
+    state = {key: value.detach().contiguous() for key, value in model.state_dict().items()}
     if broken := [key for key, value in state.items() if not value.isfinite().all()]:
         raise ModelFileError(f"{path}: not written, {broken[0]} holds numbers that are not finite")
     data = save({**state, KEY: selftest(model)}, metadata={CONFIG_KEY: json.dumps(model.config.to_dict())})
@@ -50,6 +48,5 @@ def save_model(
         training=training,
         scores=scores or {},
     )
-    write_atomically(path, data)
-    write_atomically(card_path(path), card.to_json().encode())
+    write_atomically({path: data, card_path(path): card.to_json().encode()})
     return card

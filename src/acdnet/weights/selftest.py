@@ -18,12 +18,12 @@ TOLERANCE = 1e-4 * NETWORK_RANGE
 
 @torch.no_grad()
 def selftest(model: ACDNet) -> Tensor:
-    """Run the plain network in evaluation mode on the fixed input, SIZE x SIZE."""
+    """Run the plain network, which has to be in evaluation mode, on the fixed input; SIZE x SIZE."""
     y, x = torch.meshgrid(torch.linspace(-1, 1, SIZE), torch.linspace(-1, 1, SIZE), indexing="ij")
     water = WATER_MU * NETWORK_RANGE
     body = torch.where(x**2 + (y / 0.8) ** 2 < 0.8, water, 0.0)
     streaks = 12 * torch.sin(9 * x + 23 * y) * torch.exp(-4 * (x - 0.2 * y) ** 2)
     I = (x - 0.2) ** 2 + (y + 0.1) ** 2 > 0.02
     Y, X_li = (body + streaks).clamp(0, NETWORK_RANGE), (body + 0.3 * streaks.roll(3, 0)).clamp(0, NETWORK_RANGE)
-    image: Tensor = model.eval()(Y[None, None], X_li[None, None], I[None, None]).image
+    image: Tensor = model(Y[None, None], X_li[None, None], I[None, None]).image
     return image[0, 0]

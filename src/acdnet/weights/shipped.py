@@ -25,14 +25,12 @@ def find_model(name_or_path: str | Path) -> Path:
     if found := models.get(ALIASES.get(name, name)):
         return found
     path = Path(name_or_path)
-    if path.suffix in (".pt", ".pth", ".ckpt"):
+    if path.suffix.lower() in (".pt", ".pth", ".ckpt"):
         raise ModelFileError(
             f"{path}: checkpoints are not loaded directly; run: acdnet import-weights {path} -o m.safetensors"
         )
     if path.suffix != ".safetensors":
         raise ModelFileError(f"{name}: no shipped model has this name (there are: {', '.join([*ALIASES, *models])})")
-    if not path.is_file():
-        raise ModelFileError(f"{path}: no such file")
     return path
 
 
