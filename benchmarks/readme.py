@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from acdnet.demo.run import run_demo
+from acdnet.demo.run import CAPTION, run_demo
+from acdnet.demo.run import COLUMNS as DEMO_COLUMNS
 from benchmarks.model import COLUMNS, ROOT, measure, notes
 
 ROUNDS = 7
@@ -33,23 +34,8 @@ def put(path: Path, name: str, text: str) -> None:
 def main() -> None:
     readme = ROOT / "README.md"
     demo = run_demo(ROOT / "docs" / "pictures", "default")
-    put(
-        readme,
-        "demo table",
-        markdown(
-            ("phantom", "metal pixels", "corrupted", "LI", "ACDNet", "corrupted", "LI", "ACDNet"),
-            (
-                (
-                    row.site,
-                    str(row.metal_pixels),
-                    *(f"{v:.1f} dB" for v in row.psnr),
-                    *(f"{v:.0f} HU" for v in row.rmse),
-                )
-                for row in demo.rows
-            ),
-        )
-        + f"\n\nPSNR (window 0 to 0.5 / cm) and RMSE of soft tissue, without the metal; model `{demo.model}`.",
-    )
+    table = markdown(DEMO_COLUMNS, (row.cells() for row in demo.rows))
+    put(readme, "demo table", f"{table}\n\n{CAPTION}; model `{demo.model}`.")
     report = measure(ROUNDS)
     table = markdown(COLUMNS, (row.cells() for row in report.rows))
     put(readme, "bench table", table + "\n\n" + "\n".join(f"- {note}" for note in notes(report)))

@@ -16,18 +16,16 @@ def demo(
     from rich.console import Console
     from rich.table import Table
 
-    from acdnet.demo.run import run_demo
+    from acdnet.demo.run import CAPTION, COLUMNS, run_demo
 
     console = Console()
     with console.status("scanning phantoms and reducing their artifacts"):
         result = run_demo(out, model)
-    table = Table("phantom", title=f"Window PSNR in dB, RMSE of soft tissue in HU (model {result.model})")
-    for column in ("metal pixels", "corrupted", "LI", "ACDNet", "corrupted", "LI", "ACDNet"):
+    table = Table(COLUMNS[0], caption=f"{CAPTION}; model {result.model}", caption_justify="left")
+    for column in COLUMNS[1:]:
         table.add_column(column, justify="right")
     for row in result.rows:
-        table.add_row(
-            row.site, str(row.metal_pixels), *(f"{v:.1f} dB" for v in row.psnr), *(f"{v:.0f} HU" for v in row.rmse)
-        )
+        table.add_row(*row.cells())
     console.print(table)
     for picture in result.pictures:
         typer.echo(f"picture: {picture}")

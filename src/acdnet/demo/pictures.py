@@ -49,31 +49,33 @@ def draw_comparison(cases: list[tuple[str, Scan, NDArray[np.float32]]], path: Pa
 def draw_stages(scanned: Scan, found: Decomposition, path: Path) -> None:
     """Draw image X^(t) and artifact A^(t) of every stage, and the kernels D * K that the last stage used."""
     T = len(found.artifacts)
-    figure = _figure(3, T + 1)
-    truth = np.where(scanned.metal, 0.0, np.clip(scanned.corrupted, None, HU_CEILING) - scanned.clean)
-    for t in range(1, T + 1):
-        axes = figure.add_subplot(3, T + 1, t)
-        _show(axes, to_hu(found.images[t]), scanned.metal, *WINDOW_HU)
-        axes.set_title(f"$X^{{({t})}}$", color=INK)
-        axes = figure.add_subplot(3, T + 1, T + 1 + t)
-        _show(axes, found.artifacts[t - 1][0, 0].numpy() * HU_PER_UNIT, scanned.metal, -DIFFERENCE_HU, DIFFERENCE_HU)
-        axes.set_title(f"$A^{{({t})}}$", color=INK)
-    last = figure.add_subplot(3, T + 1, T + 1)
-    _show(last, scanned.clean, scanned.metal, *WINDOW_HU)
-    last.set_title("truth $X$", color=INK)
-    last = figure.add_subplot(3, T + 1, 2 * (T + 1))
-    _show(last, truth, scanned.metal, -DIFFERENCE_HU, DIFFERENCE_HU)
-    last.set_title("truth $Y - X$", color=INK)
+    artifact = np.where(scanned.metal, 0.0, np.clip(scanned.corrupted, None, HU_CEILING) - scanned.clean)
+    images = [(f"$X^{{({t})}}$", to_hu(found.images[t])) for t in range(1, T + 1)]
+    artifacts = [(f"$A^{{({t + 1})}}$", found.artifacts[t][0, 0].numpy() * HU_PER_UNIT) for t in range(T)]
+    rows = [
+        ([*images, ("truth $X$", scanned.clean)], WINDOW_HU),
+        ([*artifacts, ("truth $Y - X$", artifact)], (-DIFFERENCE_HU, DIFFERENCE_HU)),
+    ]
+    figure = _figure(2.7, T + 1)
+    parts: Any = figure.subfigures(2, 1, height_ratios=(2, 0.6))
+    for part in parts:
+        part.set_facecolor(BACKGROUND)
+    above, below = parts
+    for row, (panels, window) in enumerate(rows):
+        for column, (title, image) in enumerate(panels):
+            axes = above.add_subplot(2, T + 1, row * (T + 1) + column + 1)
+            _show(axes, image, scanned.metal, *window)
+            axes.set_title(title, color=INK)
     kernels = found.kernels[-1][0].numpy()
     for n, kernel in enumerate(kernels):
-        axes = figure.add_subplot(3, len(kernels), 2 * len(kernels) + n + 1)
+        axes = below.add_subplot(1, len(kernels), n + 1)
         axes.imshow(kernel, cmap="magma")
         axes.set_title(f"$(D * K)_{{{n + 1}}}$", color=INK)
         axes.set_axis_off()
     _save(figure, path)
 
 
-def _figure(rows: int, columns: int) -> Figure:
+def _figure(rows: float, columns: int) -> Figure:
     figure = Figure(figsize=(2.5 * columns, 2.6 * rows), facecolor=BACKGROUND, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
