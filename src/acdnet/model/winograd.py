@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
@@ -135,9 +136,24 @@ def _inner(shape: torch.Size) -> Floats:
 
 
 _ZERO, _TWO, _FOUR, _FIVE, _EIGHT = (np.float32(value) for value in (0, 2, 4, 5, 8))
-# Inlined, the loops are seen by the vectoriser with their strides; as calls they take twice as long. Sums may be
-# reordered, but NaN and infinity keep their meaning: a result that is not finite has to be seen as such.
-_compile: Any = njit(nogil=True, fastmath={"contract", "reassoc"}, cache=True, inline="always", error_model="numpy")
+
+
+def _compile(function: Callable[..., Any]) -> Any:
+    """Compile a loop; keep the result for the next start where there is a place to write it.
+
+    Inlined, the loops are seen by the vectoriser with their strides; as calls they take twice as long. Sums may be
+    reordered, but NaN and infinity keep their meaning: a result that is not finite has to be seen as such.
+    """
+    options: dict[str, Any] = {
+        "nogil": True,
+        "fastmath": {"contract", "reassoc"},
+        "inline": "always",
+        "error_model": "numpy",
+    }
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder to write to, as in a container that may only be read
+        return njit(**options)(function)
 
 
 @_compile
