@@ -1,7 +1,8 @@
 """Our network against the literal formulation, on the same weights, in one run: `make bench`.
 
-Times are medians of alternating runs in one process. Peak memory is that of a process of its own, above what it needed
-before the measured run (program, weights, compiled kernels). The number of operations is that of direct convolution.
+Weights and images are random. Times are medians of alternating runs in one process. Peak memory is the median of three
+processes of its own, above what each needed before the measured runs (program, weights, compiled kernels). The number
+of operations is that of direct convolution.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from benchmarks.literal import LiteralACDNet
 ROOT = Path(__file__).parents[1]
 SLICE, PATCHES, PATCH = 416, 8, 64
 MATRIX = 2048
+ROUNDS = 7
+PROCESSES = 3
 
 
 CONTESTANTS = {"inference": ["literal", "ours"], "training": ["literal", "ours", "frugal"]}
@@ -162,9 +165,10 @@ def alternate(runs: dict[str, Callable[[], Tensor]], rounds: int) -> dict[str, f
 
 
 def peak_memory(name: str, task: str) -> float:
-    """Return the peak memory in MB of a contestant, measured in a process of its own."""
+    """Return the peak memory in MB of a contestant: the median of several processes of its own."""
     command = [sys.executable, "-m", "benchmarks.model", "--memory", name, task]
-    return float(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    runs = [subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True) for _ in range(PROCESSES)]
+    return statistics.median(float(run.stdout) for run in runs)
 
 
 def measure_memory(name: str, task: str) -> None:
@@ -227,7 +231,7 @@ def notes(report: Report) -> list[str]:
     return [
         f"{report.machine}; matrix-product peak {report.peak / 1e9:.0f} GFLOP/s, measured in the same run.",
         *(
-            f"{name}: {gflop:.0f} GFLOP of image networks a slice, {share:.0%} of that peak."
+            f"{name}: {gflop:.0f} GFLOP a slice (image networks, as direct convolution), {share:.0%} of that peak."
             for name, share in report.shares.items()
         ),
         f"Largest difference of the two final images: {report.difference:.1e} of 255.",
@@ -243,7 +247,7 @@ def start_up() -> Tensor:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--memory", nargs=2, metavar=("NAME", "TASK"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.memory:

@@ -1,4 +1,4 @@
-"""Write the tables and pictures of the README: `python -m benchmarks.readme`. No number there is typed by hand."""
+"""Write the tables and pictures of the README: `python -m benchmarks.readme`. No number in them is typed by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from pathlib import Path
 
 from acdnet.demo.run import CAPTION, run_demo
 from acdnet.demo.run import COLUMNS as DEMO_COLUMNS
-from benchmarks.model import COLUMNS, ROOT, measure, notes
-
-ROUNDS = 7
+from benchmarks.model import COLUMNS, ROOT, ROUNDS, measure, notes
 
 
 def markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

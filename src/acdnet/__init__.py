@@ -14,16 +14,20 @@ _LAZY = {
     "ACDNet": "acdnet.model.acdnet",
     "ACDNetConfig": "acdnet.config",
     "Decomposition": "acdnet.model.acdnet",
+    "decompose_hu": "acdnet.model.border",
     "load_model": "acdnet.weights.load",
+    "reduced_hu": "acdnet.model.border",
 }
 
 if TYPE_CHECKING:
     from acdnet.config import ACDNetConfig as ACDNetConfig
     from acdnet.model.acdnet import ACDNet as ACDNet
     from acdnet.model.acdnet import Decomposition as Decomposition
+    from acdnet.model.border import decompose_hu as decompose_hu
+    from acdnet.model.border import reduced_hu as reduced_hu
     from acdnet.weights.load import load_model as load_model
 
-__all__ = ["ACDNet", "ACDNetConfig", "Decomposition", "__version__", "load_model"]
+__all__ = ["ACDNet", "ACDNetConfig", "Decomposition", "__version__", "decompose_hu", "load_model", "reduced_hu"]
 
 
 def __getattr__(name: str) -> Any:

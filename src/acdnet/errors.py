@@ -32,9 +32,9 @@ class ResourceError(AcdnetError):
 
 
 class MissingExtra(AcdnetError):
-    """A part of the program needs a package that an optional extra installs."""
+    """A part of the program needs packages that are not installed."""
 
     exit_code = 5
 
-    def __init__(self, purpose: str, extra: str) -> None:
-        super().__init__(f"{purpose} needs an optional package: pip install 'acdnet[{extra}]'")
+    def __init__(self, purpose: str, packages: str) -> None:
+        super().__init__(f"{purpose} needs more packages: pip install {packages}")

@@ -19,6 +19,8 @@ def sha256(data: bytes) -> str:
 def read_limited(path: Path, limit: int) -> bytes:
     """Read a regular file of at most `limit` bytes; anything else (a folder, a pipe, a larger file) is refused."""
     try:
+        if path.is_dir():
+            raise InputRefused(f"{path}: is a folder")
         if not path.is_file():
             raise InputRefused(f"{path}: no such file")
         with path.open("rb") as file:
@@ -39,7 +41,7 @@ def check_writable(paths: list[Path], overwrite: bool) -> None:
             if path.is_dir():
                 raise InputRefused(f"{path}: is a folder")
             if path.exists() and not overwrite:
-                raise InputRefused(f"{path}: exists already; choose another name or allow overwriting")
+                raise InputRefused(f"{path}: exists already; choose another name, or overwrite it (--force)")
         except OSError as error:
             raise InputRefused(f"{path.name[:40]}...: no name for a file ({error.strerror})") from error
 

@@ -270,7 +270,7 @@ def test_F42_card_missing_or_weights_missing(model: Path) -> None:
     model.unlink()
     refused(model, "no such file")
     model.mkdir()
-    refused(model, "no such file")
+    refused(model, "is a folder")
 
 
 def test_F42_a_pipe_for_a_card_does_not_hang(model: Path) -> None:

@@ -43,10 +43,23 @@ def test_what_cannot_be_used_is_refused() -> None:
     model, metal = InferenceACDNet(make_model()), np.zeros((13, 18), bool)
     image = np.zeros((13, 18), np.float32)
     broken = np.full((13, 18), np.nan, np.float32)
-    for arguments in ((image, image[:5], metal), (image, image, metal.T), (image[None],) * 3):
-        with pytest.raises(InputRefused, match="one size"):
+    grey = np.linspace(-1000, 3000, 13 * 18, dtype=np.float32).reshape(13, 18)
+    for arguments, message in (
+        ((image, image[:5], metal), "of one size"),
+        ((image, image, metal.T), "of one size"),
+        ((image[None], image, metal), "one slice"),
+        ((image[:0], image, metal), "one slice"),
+        ((image.astype(complex), image, metal), "one slice"),
+        ((None, image, metal), "one slice"),
+        ((image, broken, metal), "LI correction holds"),
+        ((broken, image, metal), "outside the metal"),
+        ((image, image, ~metal), "inverted"),
+        ((image, image, broken), "true or false"),
+        ((image, image, grey), "true or false"),
+    ):
+        with pytest.raises(InputRefused, match=message):
             decompose_hu(model, *arguments)
-    with pytest.raises(InputRefused, match="LI"):
-        decompose_hu(model, image, broken, metal)
-    with pytest.raises(InputRefused, match="outside the metal"):
-        decompose_hu(model, broken, image, metal)
+    found = decompose_hu(model, image, image, metal)
+    with pytest.raises(InputRefused, match="made from"):
+        reduced_hu(found, image[:5], metal[:5])
+    assert reduced_hu(found, image.astype(np.float64), metal).dtype == np.float32

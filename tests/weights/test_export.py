@@ -44,6 +44,12 @@ def test_the_file_says_what_it_is(exported: tuple[Path, float]) -> None:
     assert "0.192" in metadata["units"]
 
 
+def test_another_ending_is_refused(exported: tuple[Path, float]) -> None:
+    model = make_model()
+    with pytest.raises(InputRefused, match="onnx"):
+        export_onnx(model, Card("m", "", "acdnet", model.config, 0, "", ""), exported[0].with_suffix(".safetensors"))
+
+
 def test_an_existing_file_is_kept(exported: tuple[Path, float]) -> None:
     path, _ = exported
     before = path.read_bytes()

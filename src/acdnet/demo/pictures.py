@@ -20,6 +20,10 @@ from acdnet.units import HU_CEILING, HU_PER_UNIT
 
 WINDOW_HU = (-250.0, 350.0)
 DIFFERENCE_HU = 300.0
+CAPTION = (
+    f"window {WINDOW_HU[0]:.0f} to {WINDOW_HU[1]:.0f} HU, differences ±{DIFFERENCE_HU:.0f} HU · metal in red · "
+    "phantoms made by formula · research use only · not a medical device"
+)
 METAL_COLOUR = (0.86, 0.13, 0.16)
 BACKGROUND, INK = "#101418", "#e8eaed"
 
@@ -90,7 +94,7 @@ def _show(axes: Any, image: NDArray[Any], metal: NDArray[np.bool_], low: float, 
 
 
 def _save(figure: Figure, path: Path) -> None:
-    figure.supxlabel("phantoms made by formula · research use only · not a medical device", color="#9aa0a6", fontsize=9)
+    figure.supxlabel(CAPTION, color="#9aa0a6", fontsize=9)
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=100)
     write_atomically({path: buffer.getvalue()})

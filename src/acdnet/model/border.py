@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,6 +13,9 @@ from acdnet.errors import InputRefused
 from acdnet.model.acdnet import Decomposition
 from acdnet.model.inference import InferenceACDNet
 from acdnet.units import hu_from_network, network_from_hu
+
+MOST_METAL = 0.5
+"""Share of a slice that can be metal; a mask that claims more is the wrong way round."""
 
 
 def to_network(hu: NDArray[np.float32]) -> Tensor:
@@ -35,20 +40,43 @@ def decompose_hu(
 
     Under the metal `corrupted` may hold anything, even NaN; `li` has to be finite everywhere.
     """
-    if not corrupted.shape == li.shape == metal.shape or corrupted.ndim != 2:
-        shapes = f"{corrupted.shape}, {li.shape}, {metal.shape}"
-        raise InputRefused(f"image, LI correction and metal must be slices of one size, not {shapes}")
+    corrupted, li, hidden = _slice(corrupted), _slice(li), _mask(metal)
+    if not corrupted.shape == li.shape == hidden.shape:
+        sizes = f"{corrupted.shape}, {li.shape} and {hidden.shape}"
+        raise InputRefused(f"image, LI correction and metal must be of one size, not {sizes}")
     if not np.isfinite(li).all():
         raise InputRefused("the LI correction holds numbers that are not finite")
-    metal = np.asarray(metal) != 0
-    if not np.isfinite(corrupted[~metal]).all():
+    if not np.isfinite(corrupted[~hidden]).all():
         raise InputRefused("the image holds numbers outside the metal that are not finite")
-    I = torch.from_numpy(~metal)[None, None]
     device = next(model.parameters()).device
+    I = torch.from_numpy(~hidden)[None, None]
     found: Decomposition = model(to_network(corrupted).to(device), to_network(li).to(device), I.to(device), details)
     return found
 
 
 def reduced_hu(found: Decomposition, corrupted: NDArray[np.float32], metal: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Return the reduced slice in HU, the metal put back as it was."""
-    return np.where(np.asarray(metal) != 0, corrupted, to_hu(found.image))
+    corrupted, hidden, image = _slice(corrupted), _mask(metal), to_hu(found.image)
+    if not image.shape == corrupted.shape == hidden.shape:
+        raise InputRefused(f"found was made from a slice of {image.shape}, not {corrupted.shape} and {hidden.shape}")
+    return np.where(hidden, corrupted, image)
+
+
+def _slice(values: NDArray[Any]) -> NDArray[np.float32]:
+    """Take an array for what it should be: one slice of real numbers."""
+    array = np.asarray(values)
+    if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "fiub":
+        raise InputRefused(f"one slice of numbers is needed (H x W), not {array.dtype} of {array.shape}")
+    return array.astype(np.float32)
+
+
+def _mask(metal: NDArray[Any]) -> NDArray[np.bool_]:
+    """Take a mask of true and false, or of 0 and one other number; refuse what is likely to be something else."""
+    array = _slice(metal)
+    others = np.unique(array[array != 0])
+    if len(others) > 1 or not np.isfinite(others).all():
+        raise InputRefused("the metal mask must be true or false, or hold 0 and one other number")
+    hidden: NDArray[np.bool_] = array != 0
+    if hidden.mean() > MOST_METAL:
+        raise InputRefused(f"metal covers {hidden.mean():.0%} of the slice; is the mask inverted? true means metal")
+    return hidden

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import logging
 import warnings
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from acdnet.errors import MissingExtra, ModelFileError
+from acdnet.errors import InputRefused, MissingExtra, ModelFileError
 from acdnet.files import check_writable, write_atomically
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.inference import fold
@@ -22,6 +23,7 @@ from acdnet.weights.card import Card
 TOLERANCE = 1e-4 * NETWORK_RANGE
 CHECKED_SIZES = ((64, 64), (57, 44))
 """Image sizes on which an exported file has to agree with the network; the second one is odd on purpose."""
+PACKAGES = "onnx onnxruntime onnxscript"
 SMALLEST = 16
 """Side of the smallest image that an exported file takes."""
 INPUTS, OUTPUTS = ("Y", "X_li", "I"), ("image", "artifact")
@@ -41,6 +43,8 @@ class _Exported(nn.Module):
 
 def export_onnx(model: ACDNet, card: Card, path: Path, overwrite: bool = False) -> float:
     """Write `path`, for one image, 16 x 16 or larger, and return by how much it is off, in network units."""
+    if path.suffix != ".onnx":
+        raise InputRefused(f"{path}: an ONNX file is written to a name that ends in .onnx")
     check_writable([path], overwrite)
     exported = _Exported(model).requires_grad_(False)
     data = _convert(exported, card)
@@ -56,8 +60,9 @@ def _convert(exported: nn.Module, card: Card) -> bytes:
         import onnx
         import onnxscript  # noqa: F401  (torch.onnx needs it)
     except ImportError as error:
-        raise MissingExtra("export to ONNX", "onnx") from error
+        raise MissingExtra("export to ONNX", PACKAGES) from error
     height, width = torch.export.Dim("height", min=SMALLEST), torch.export.Dim("width", min=SMALLEST)
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it warns of packages that nobody needs here
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
@@ -83,7 +88,7 @@ def _largest_difference(exported: nn.Module, data: bytes) -> float:
     try:
         import onnxruntime
     except ImportError as error:
-        raise MissingExtra("the check of an exported file", "onnx") from error
+        raise MissingExtra("the check of an exported file", PACKAGES) from error
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     off = 0.0
     for H, W in CHECKED_SIZES:

@@ -29,8 +29,8 @@ def load_model(name_or_path: str | Path = "default", device: str | torch.device 
 
 def read_model(path: Path) -> tuple[ACDNet, Card]:
     """Read a verified model that can be trained further, and its card."""
-    card = read_card(path)
     data = read_model_file(path, MAX_WEIGHTS_BYTES)
+    card = read_card(path)
     if sha256(data) != card.sha256:
         raise ModelFileError(f"{path}: damaged or changed (its SHA-256 is not the one on its card)")
     state = _parse(data, path)

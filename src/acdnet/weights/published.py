@@ -130,6 +130,8 @@ def _network(ours: str, rest: str, value: Tensor) -> dict[str, Tensor]:
 
 
 def _unpickle(path: Path) -> dict[str, Tensor]:
+    if path.suffix == ".safetensors":
+        raise ModelFileError(f"{path}: no published checkpoint; a .safetensors model needs no import")
     data = read_model_file(path, MAX_WEIGHTS_BYTES)
     try:
         _check_unpacked_size(data, path)
@@ -143,7 +145,7 @@ def _unpickle(path: Path) -> dict[str, Tensor]:
     except Exception as error:  # whatever rubbish makes of the unpickler, it is the file's fault
         raise ModelFileError(f"{path}: damaged or not a PyTorch checkpoint") from error
     if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
-        raise ModelFileError(f"{path}: not a state dict (a dict from names to tensors)")
+        raise ModelFileError(f"{path}: not a state dict (names to tensors); save the state_dict() alone")
     state = {str(name).removeprefix(PREFIX): value for name, value in loaded.items()}
     if len(state) != len(loaded):
         raise ModelFileError(f"{path}: two weights have the same name")

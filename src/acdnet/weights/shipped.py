@@ -29,6 +29,8 @@ def find_model(name_or_path: str | Path) -> Path:
         raise ModelFileError(
             f"{path}: checkpoints are not loaded directly; run: acdnet import-weights {path} -o m.safetensors"
         )
+    if path.suffix != ".safetensors" and path.is_file():
+        raise ModelFileError(f"{path}: not a model; a model is a .safetensors file with its card")
     if path.suffix != ".safetensors":
         raise ModelFileError(f"{name}: no shipped model has this name (there are: {', '.join([*ALIASES, *models])})")
     return path
