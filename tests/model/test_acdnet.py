@@ -6,6 +6,7 @@ import torch
 from acdnet.config import ARCHITECTURES, ORDERS, ACDNetConfig
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.dictionary import oriented_streaks
+from acdnet.model.inference import InferenceACDNet
 from tests.helpers import SMALL, make_input, make_model
 
 
@@ -113,12 +114,15 @@ def test_dictionary_begins_as_streaks_of_sum_one(d: int, p: int) -> None:
 
 def test_arguments_that_do_not_fit_are_named() -> None:
     model = make_model()
+    fast = InferenceACDNet(model)
     Y, X_li, I = make_input(2, 13, 18)
     for arguments, name in (
+        ((Y[:0], X_li[:0], I[:0]), "Y is"),
         ((Y[0], X_li, I), "Y is"),
         ((Y, X_li[:1], I), "X_li is"),
         ((Y, X_li, I[:, 0]), "I is"),
         ((Y.double(), X_li, I), "Y is torch.float64"),
     ):
-        with pytest.raises(ValueError, match=name):
-            model(*arguments)
+        for network in (model, fast):
+            with pytest.raises(ValueError, match=name):
+                network(*arguments)

@@ -68,3 +68,10 @@ def test_settings_of_the_normalisation_are_honoured(change: str) -> None:
     x = torch.randn(2, 3, 13, 18)
     torch.testing.assert_close(fast(x), plain(x))
     torch.testing.assert_close(dict(fast.named_buffers()), dict(plain.named_buffers()))
+
+
+def test_second_derivatives_are_refused_rather_than_wrong() -> None:
+    x = torch.randn(2, 3, 8, 8, requires_grad=True)
+    (grad,) = torch.autograd.grad(Trunk(3, 1).train()(x).square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        grad.square().sum().backward()

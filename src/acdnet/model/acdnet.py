@@ -69,7 +69,7 @@ class ACDNet(nn.Module):
         I is the non-metal mask of the same shape (true or 1 = not metal). Where it is false, Y may hold anything, even
         NaN; X_li has to be finite everywhere. `details` adds K, M and D * K.
         """
-        self._check(Y, X_li, I)
+        self.check_inputs(Y, X_li, I)
         observed = Observation(Y, I.bool())
         D = self.D / DICTIONARY_SCALE
 
@@ -98,10 +98,10 @@ class ACDNet(nn.Module):
             kernels=tuple(kernels),
         )
 
-    def _check(self, Y: Tensor, X_li: Tensor, I: Tensor) -> None:
+    def check_inputs(self, Y: Tensor, X_li: Tensor, I: Tensor) -> None:
         """Name the argument that does not fit."""
         for name, value in (("Y", Y), ("X_li", X_li), ("I", I)):
-            if value.dim() != 4 or value.shape[1] != 1 or value.shape != Y.shape:
+            if value.dim() != 4 or value.shape[1] != 1 or value.shape != Y.shape or not value.numel():
                 raise ValueError(f"{name} is {tuple(value.shape)}; Y, X_li and I must all be B x 1 x H x W")
             if name != "I" and value.dtype != self.D.dtype:
                 raise ValueError(f"{name} is {value.dtype}, the network computes in {self.D.dtype}")

@@ -22,7 +22,7 @@ SIMD_LANES = 16
 """Channels that fill one vector register of a CPU."""
 
 TOLERATED_WASTE = 0.2
-"""Share of empty lanes up to which direct convolution is faster than Winograd's."""
+"""Empty lanes per channel up to which direct convolution is faster than Winograd's."""
 
 
 class FoldedBlock(nn.Module):
@@ -92,6 +92,7 @@ class InferenceACDNet(nn.Module):
 
     @torch.inference_mode()
     def forward(self, Y: Tensor, X_li: Tensor, I: Tensor, details: bool = False) -> Decomposition:
+        self.network.check_inputs(Y, X_li, I)
         if not self.one_by_one:
             return self._run(Y, X_li, I, details)
         return join([self._run(*one, details) for one in zip(Y.split(1), X_li.split(1), I.split(1), strict=True)])

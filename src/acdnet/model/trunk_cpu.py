@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 EPS = 1e-5
@@ -71,6 +72,7 @@ class TrainingTrunk(torch.autograd.Function):
         return y, *flat_moments
 
     @staticmethod
+    @once_differentiable  # it works in place
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         x, *rest = ctx.saved_tensors
         weights_end, moments_end = ctx.counts[0], sum(ctx.counts)
