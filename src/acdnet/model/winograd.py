@@ -16,19 +16,14 @@ phase, x mod 4 = 0, 1, 2, 3, each Q long, so that both transforms run along cont
 
 from __future__ import annotations
 
-import os
 import threading
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor, nn
+
+from acdnet.compiled import compile_loop, in_threads
 
 Floats = NDArray[np.float32]
 
@@ -84,7 +79,7 @@ class WinogradConv:
                 torch.bmm(self.U, V[..., :n], out=M[..., :n])
                 _from_tiles(M.numpy(), self.bias, out, x if skip is None else skip, skip is not None, first, last, H, W)
 
-        list(_pool(workers).map(work, range(workers)))
+        in_threads(work, workers)
 
 
 class WinogradTrunk:
@@ -100,18 +95,6 @@ class WinogradTrunk:
             conv2(inner, x, x, H, W)
 
 
-@cache
-def _pool(workers: int) -> ThreadPoolExecutor:
-    """Return threads that use one core each, torch's matrix product included."""
-    before = torch.get_num_threads()
-    pool = ThreadPoolExecutor(workers, "winograd", initializer=torch.set_num_threads, initargs=(1,))
-    list(pool.map(lambda _: time.sleep(0.01), range(workers)))  # start them all now
-    torch.set_num_threads(before)  # what a worker sets is also the default of threads yet to come
-    return pool
-
-
-if hasattr(os, "register_at_fork"):  # a forked process has the pool, but not its threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
 _local = threading.local()
 
 
@@ -138,25 +121,7 @@ def _inner(shape: torch.Size) -> Floats:
 _ZERO, _TWO, _FOUR, _FIVE, _EIGHT = (np.float32(value) for value in (0, 2, 4, 5, 8))
 
 
-def _compile(function: Callable[..., Any]) -> Any:
-    """Compile a loop; keep the result for the next start where there is a place to write it.
-
-    Inlined, the loops are seen by the vectoriser with their strides; as calls they take twice as long. Sums may be
-    reordered, but NaN and infinity keep their meaning: a result that is not finite has to be seen as such.
-    """
-    options: dict[str, Any] = {
-        "nogil": True,
-        "fastmath": {"contract", "reassoc"},
-        "inline": "always",
-        "error_model": "numpy",
-    }
-    try:
-        return njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder to write to, as in a container that may only be read
-        return njit(**options)(function)
-
-
-@_compile
+@compile_loop(inline=True)
 def _to_tiles(image, V, first, last):  # type: ignore[no-untyped-def]
     """Compute B^T d B for the tiles of the rows first..last: first down the columns, then along the rows."""
     channels, _, columns = image.shape
@@ -199,7 +164,7 @@ def _to_tiles(image, V, first, last):  # type: ignore[no-untyped-def]
             )
 
 
-@_compile
+@compile_loop(inline=True)
 def _six(d0, d1, d2, d3, d4, d5, v0, v1, v2, v3, v4, v5):  # type: ignore[no-untyped-def]
     """Apply B^T to vectors of tiles."""
     for t in range(v0.size):
@@ -212,7 +177,7 @@ def _six(d0, d1, d2, d3, d4, d5, v0, v1, v2, v3, v4, v5):  # type: ignore[no-unt
         v5[t] = _FOUR * a1 - _FIVE * a3 + a5
 
 
-@_compile
+@compile_loop(inline=True)
 def _from_tiles(M, bias, out, skip, add_skip, first, last, H, W):  # type: ignore[no-untyped-def]
     """Compute A^T M A for the tiles of the rows first..last, add bias and skip, rectify, keep the border zero."""
     channels, _, columns = out.shape
@@ -256,7 +221,7 @@ def _from_tiles(M, bias, out, skip, add_skip, first, last, H, W):  # type: ignor
                     out[c, y, x % 4 * Q + x // 4] = _ZERO
 
 
-@_compile
+@compile_loop(inline=True)
 def _four(m0, m1, m2, m3, m4, m5, y0, y1, y2, y3):  # type: ignore[no-untyped-def]
     """Apply A^T to vectors of tiles."""
     for t in range(y0.size):
@@ -267,7 +232,7 @@ def _four(m0, m1, m2, m3, m4, m5, y0, y1, y2, y3):  # type: ignore[no-untyped-de
         y3[t] = dif12 + _EIGHT * dif34 + m5[t]
 
 
-@_compile
+@compile_loop(inline=True)
 def _rectify(line, bias, skip, add_skip, out):  # type: ignore[no-untyped-def]
     """Add bias and skip, and set what is negative to zero (NaN is not)."""
     for x in range(out.size):

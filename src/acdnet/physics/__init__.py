@@ -1,0 +1,1 @@
+"""Rays, materials, implants and phantoms: how metal artifacts come about."""

@@ -1,0 +1,215 @@
+"""Line integrals (P), their transpose, and weighted back-projection, as differentiable tensor operations.
+
+All take and return stacks of any leading shape: images ... x size x size, sinograms ... x views x bins. On CPUs
+the loops of `loops` run in threads; elsewhere the same steps run as tensor operations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from acdnet.compiled import shared_out
+from acdnet.physics import loops, steps
+from acdnet.physics.geometry import FanBeam
+from acdnet.physics.symmetry import image_from_lanes, image_lanes, sinogram_from_lanes, sinogram_lanes
+
+BORDER = (1, 2)
+"""Zero cells before and after a row: a sample takes two neighbours, and may lie just outside."""
+
+
+def project(images: Tensor, geometry: FanBeam) -> Tensor:
+    """Integrate images along the rays: 1/cm in, numbers without unit out (P of the paper)."""
+    stack = _stack(images, (geometry.size, geometry.size), "image")
+    result: Tensor = _Project.apply(stack, geometry)  # type: ignore[no-untyped-call]
+    return result.view(*images.shape[:-2], *geometry.sinogram_shape)
+
+
+def transpose(sinograms: Tensor, geometry: FanBeam) -> Tensor:
+    """Apply the transpose of `project`."""
+    stack = _stack(sinograms, geometry.sinogram_shape, "sinogram")
+    result: Tensor = _Transpose.apply(stack, geometry)  # type: ignore[no-untyped-call]
+    return result.view(*sinograms.shape[:-2], geometry.size, geometry.size)
+
+
+def back_project(sinograms: Tensor, geometry: FanBeam, power: int = 1) -> Tensor:
+    """Add up, for each pixel, what its ray found in every view, weighted by depth^-power."""
+    stack = _stack(sinograms, geometry.sinogram_shape, "sinogram")
+    result: Tensor = _BackProject.apply(stack, geometry, power)  # type: ignore[no-untyped-call]
+    return result.view(*sinograms.shape[:-2], geometry.size, geometry.size)
+
+
+class _Project(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, images: Tensor, geometry: FanBeam) -> Tensor:
+        ctx.geometry = geometry
+        return _rays(images, geometry)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return transpose(gradient, ctx.geometry), None
+
+
+class _Transpose(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, sinograms: Tensor, geometry: FanBeam) -> Tensor:
+        ctx.geometry = geometry
+        return _rays_transposed(sinograms, geometry)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return project(gradient, ctx.geometry), None
+
+
+class _BackProject(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, sinograms: Tensor, geometry: FanBeam, power: int) -> Tensor:
+        ctx.geometry, ctx.power = geometry, power
+        return _pixels(sinograms, geometry, power)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        stack: Tensor = _BackProjectTransposed.apply(gradient, ctx.geometry, ctx.power)  # type: ignore[no-untyped-call]
+        return stack, None, None
+
+
+class _BackProjectTransposed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, images: Tensor, geometry: FanBeam, power: int) -> Tensor:
+        ctx.geometry, ctx.power = geometry, power
+        return _pixels_transposed(images, geometry, power)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return back_project(gradient, ctx.geometry, ctx.power), None, None
+
+
+@dataclass(frozen=True)
+class _Rays:
+    """What the loops over rays need to know of a geometry; lengths in pixels."""
+
+    slope: NDArray[np.float64]  # view, bin
+    first: NDArray[np.int64]  # view
+    x_source: NDArray[np.float64]
+    y_source: NDArray[np.float64]
+    length: NDArray[np.float64]  # view, bin: cm a ray travels from one row to the next; 0 where it is not ours
+
+    def x(self, view: int, size: int) -> Tensor:
+        """Return where the rays of a view meet the rows, as an index into rows with a border: y, ray."""
+        y = np.arange(size) - 0.5 * (size - 1)
+        slope = self.slope[view, self.first[view] :]
+        x = self.x_source[view] + (y[:, None] - self.y_source[view]) * slope
+        return torch.from_numpy(x + 0.5 * (size - 1) + BORDER[0])
+
+
+@lru_cache(maxsize=16)
+def _ray_table(g: FanBeam) -> _Rays:
+    """List the rays of one eighth of the sinogram: those of the first quarter of the views that run along y."""
+    a, s = g.angles[: g.views // 4, None], g.positions
+    slope = np.tan(np.arctan(s / g.source) - a)
+    along_y = slope >= -1.0
+    half = g.views // 8
+    along_y[half:] = ~along_y[half - 1 :: -1, ::-1]  # the mirror images; each ray belongs to exactly one view
+    views = int(along_y.any(1).sum())
+    first = g.bins - along_y.sum(1)
+    length = np.where(along_y, np.sqrt(1 + slope**2) * g.pixel_cm, 0.0)
+    x, y = g.source * np.sin(a[:, 0]), -g.source * np.cos(a[:, 0])
+    return _Rays(slope[:views], first[:views], x[:views], y[:views], length[:views])
+
+
+def _rays(images: Tensor, g: FanBeam) -> Tensor:
+    table = _ray_table(g)
+    source = image_lanes(images, BORDER)
+    views = len(table.first)
+    out = source.new_zeros(len(source), views, g.bins, source.shape[-1])
+    for n, block in enumerate(source):
+        if _compiled(images):
+            rows, lanes = block.numpy(), out[n].numpy()
+            shared_out(views, lambda a, b, i=rows, o=lanes: _run(loops.rays, table, i, o, a, b))  # type: ignore[misc]
+        else:
+            for view, first in enumerate(table.first):
+                steps.rays(block[None], table.x(view, g.size).to(block.device), out[n : n + 1, view, first:])
+    out *= torch.from_numpy(table.length).to(out)[..., None]
+    return sinogram_from_lanes(out, len(images), g.views)
+
+
+def _rays_transposed(sinograms: Tensor, g: FanBeam) -> Tensor:
+    table = _ray_table(g)
+    source = sinogram_lanes(sinograms, len(table.first))
+    source *= torch.from_numpy(table.length).to(source)[..., None]
+    out = source.new_zeros(len(source), g.size, sum(BORDER) + g.size, source.shape[-1])
+    for n, block in enumerate(source):
+        if _compiled(sinograms):
+            lanes, rows = block.numpy(), out[n].numpy()
+            shared_out(g.size, lambda a, b, i=lanes, o=rows: _run(loops.rays_transposed, table, i, o, a, b))  # type: ignore[misc]
+        else:
+            for view, first in enumerate(table.first):
+                x = table.x(view, g.size).to(block.device)
+                steps.rays_transposed(block[None, view, first:], x, out[n : n + 1])
+    return image_from_lanes(out[:, :, BORDER[0] : -BORDER[1]], len(sinograms))
+
+
+def _run(loop: Any, t: _Rays, source: Any, out: Any, start: int, stop: int) -> None:
+    loop(source, t.slope, t.first, t.x_source, t.y_source, out, start, stop)
+
+
+def _pixels(sinograms: Tensor, g: FanBeam, power: int) -> Tensor:
+    source = torch.nn.functional.pad(sinogram_lanes(sinograms, g.views // 8), (0, 0, *BORDER))
+    out = source.new_zeros(len(source), g.size, g.size, source.shape[-1])
+    cos, sin = np.cos(g.angles), np.sin(g.angles)
+    for n, block in enumerate(source):
+        if _compiled(sinograms):
+            views, image = block.numpy(), out[n].numpy()
+            shared_out(
+                g.size,
+                lambda a, b, i=views, o=image: loops.pixels(i, cos, sin, g.source, g.pitch, power, o, a, b),  # type: ignore[misc]
+            )
+        else:
+            for view in range(g.views // 8):
+                s, weight = _seen(g, view, power, block.device)
+                steps.pixels(block[None, view], s, weight, out[n : n + 1])
+    return image_from_lanes(out, len(sinograms))
+
+
+def _pixels_transposed(images: Tensor, g: FanBeam, power: int) -> Tensor:
+    source = image_lanes(images)
+    out = source.new_zeros(len(source), g.views // 8, sum(BORDER) + g.bins, source.shape[-1])
+    cos, sin = np.cos(g.angles), np.sin(g.angles)
+    for n, block in enumerate(source):
+        if _compiled(images):
+            image, views = block.numpy(), out[n].numpy()
+            shared_out(
+                g.views // 8,
+                lambda a, b, i=image, o=views: loops.pixels_transposed(i, cos, sin, g.source, g.pitch, power, o, a, b),  # type: ignore[misc]
+            )
+        else:
+            for view in range(g.views // 8):
+                s, weight = _seen(g, view, power, block.device)
+                steps.pixels_transposed(block[None], s, weight, out[n : n + 1, view])
+    return sinogram_from_lanes(out[:, :, BORDER[0] : -BORDER[1]], len(images), g.views)
+
+
+def _seen(g: FanBeam, view: int, power: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return where a view sees the pixels, as an index into bins with a border, and their weight: y, x each."""
+    line = torch.arange(g.size, device=device, dtype=torch.float64) - 0.5 * (g.size - 1)
+    x, y, a = line[None, :], line[:, None], float(g.angles[view])
+    u = 1.0 / (1.0 + (y * np.cos(a) - x * np.sin(a)) / g.source)
+    s = (x * np.cos(a) + y * np.sin(a)) * u / g.pitch
+    return s + 0.5 * (g.bins - 1) + BORDER[0], u**power
+
+
+def _compiled(stack: Tensor) -> bool:
+    return stack.device.type == "cpu"
+
+
+def _stack(pictures: Tensor, shape: tuple[int, int], kind: str) -> Tensor:
+    """Bring ... x H x W to B x H x W, and refuse what is not of the geometry."""
+    if pictures.shape[-2:] != shape:
+        raise ValueError(f"{kind} is {tuple(pictures.shape[-2:])}; the geometry wants {shape}")
+    return pictures.reshape(-1, *shape).contiguous()
