@@ -1,0 +1,125 @@
+r"""A beam of many energies: what remains of it behind tissue and metal, photon noise, and the water correction.
+
+A path L_m is the line integral of the attenuation of material m in 1/cm at the reference energy. With the
+spectrum w(E) and r_m(E) the attenuation of m relative to the reference energy, what is measured is
+
+    p = -ln sum over E of  w(E) exp(- sum over m of r_m(E) L_m).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from acdnet.errors import ConfigError, MissingExtra
+from acdnet.physics.materials import MATERIALS
+from acdnet.units import WATER_MU
+
+RAYS_AT_A_TIME = 16_384
+"""Rays whose energies are held in memory together."""
+
+WATER_CM = np.arange(51.0)
+"""Thicknesses of water that the correction is fitted to."""
+
+
+@dataclass(frozen=True)
+class Beam:
+    """A spectrum: energies in keV and the share of each in what the detector reports."""
+
+    name: str
+    keV: tuple[float, ...]
+    weight: tuple[float, ...]
+
+    def energy_integrating(self) -> Beam:
+        """Return the beam as a scintillator reports it: each photon counts with its energy."""
+        weight = np.array(self.weight) * np.array(self.keV)
+        return replace(self, name=f"{self.name}, energy-integrating", weight=tuple(weight / weight.sum()))
+
+    @property
+    def mean_keV(self) -> float:
+        return float(np.dot(self.keV, self.weight))
+
+
+def spectra() -> tuple[str, ...]:
+    """Return the names of the spectra that come with the program."""
+    return tuple(_table())
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, Beam]:
+    text = (files("acdnet.physics") / "spectra.csv").read_text()
+    header, *lines = [line.split(",") for line in text.splitlines() if not line.startswith("#")]
+    columns = np.array(lines, dtype=float).T
+    beams = {}
+    for name, column in zip(header[1:], columns[1:], strict=True):
+        used = column > 0
+        keV, weight = columns[0][used], column[used] / column.sum()
+        beams[name] = Beam(name, tuple(keV), tuple(weight))
+    return beams
+
+
+def beam(name: str) -> Beam:
+    """Return a spectrum by name."""
+    if name not in _table():
+        raise ConfigError(f"no spectrum {name!r}; there are {', '.join(_table())}")
+    return _table()[name]
+
+
+def compute_spectrum(kvp: float, aluminium_mm: float = 3.0, titanium_mm: float = 0.9, anode: float = 10.0) -> Beam:
+    """Compute a tungsten spectrum with SpekPy, for tube voltages and filters that are not in the table."""
+    try:
+        import spekpy
+    except ImportError as error:
+        raise MissingExtra("computing a spectrum", "spekpy") from error
+    model = spekpy.Spek(kvp=kvp, th=anode, physics="casim", dk=1.0, shift=0)
+    model.filter("Al", aluminium_mm).filter("Ti", titanium_mm)
+    found, photons = model.get_spectrum(edges=False)
+    keV = np.arange(20.0, kvp + 1.0)
+    weight = np.interp(keV, found, photons, right=0.0)
+    return Beam(f"{kvp:g} kVp", tuple(keV), tuple(weight / weight.sum()))
+
+
+def transmitted(paths: dict[str, Tensor], source: Beam) -> Tensor:
+    """Return exp(-p), the share of the beam behind the paths of named materials; all paths have one shape."""
+    names = list(paths)
+    relative = torch.stack([torch.from_numpy(_relative(name, source)) for name in names])
+    weight = torch.tensor(source.weight)
+    stacked = torch.stack([paths[name].flatten() for name in names], 1)
+    relative, weight = relative.to(stacked), weight.to(stacked)
+    parts = [torch.exp(-(part @ relative)) @ weight for part in stacked.split(RAYS_AT_A_TIME)]
+    return torch.cat(parts).view(next(iter(paths.values())).shape)
+
+
+@lru_cache(maxsize=64)
+def _relative(name: str, source: Beam) -> NDArray[np.float64]:
+    return MATERIALS[name].relative(np.array(source.keV))
+
+
+def count(share: Tensor, photons: float, scatter: float, rng: np.random.Generator) -> Tensor:
+    """Count photons: Poisson with `photons` x share + scatter expected; a bin that saw none reports one. Return p."""
+    expected = np.round(photons * share.double().numpy()) + scatter
+    counted = np.maximum(rng.poisson(expected), 1)
+    return torch.from_numpy(-np.log(counted / photons)).to(share)
+
+
+@lru_cache(maxsize=64)
+def water_correction(source: Beam, degree: int = 3) -> tuple[float, ...]:
+    """Fit the polynomial without constant term that turns p behind water into the path at the reference energy."""
+    path = torch.from_numpy(WATER_CM * WATER_MU)
+    p = -torch.log(transmitted({"water": path}, source)).numpy()
+    powers = np.stack([p**k for k in range(1, degree + 1)], 1)
+    return tuple(float(c) for c in np.linalg.lstsq(powers, path.numpy(), rcond=None)[0])
+
+
+def correct(p: Tensor, coefficients: tuple[float, ...]) -> Tensor:
+    """Apply the water correction: c_1 p + c_2 p^2 + ..."""
+    total = torch.zeros_like(p)
+    for c in reversed(coefficients):
+        total = (total + c) * p
+    return total

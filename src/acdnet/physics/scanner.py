@@ -1,0 +1,186 @@
+"""Two protocols that put metal into a slice and scan it: the benchmark's, and one like a clinical scanner.
+
+A scanner is made for one slice and measures its tissue once; `with_metal` then scans it with one implant after the
+other. What is random comes from the generator that is handed in, in a fixed order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from acdnet.physics.beam import Beam, beam, correct, count, transmitted, water_correction
+from acdnet.physics.fbp import fbp
+from acdnet.physics.geometry import FanBeam
+from acdnet.physics.materials import material
+from acdnet.physics.measured import Measured, attenuation, hounsfield
+from acdnet.physics.projector import project
+from acdnet.physics.tissue import split
+from acdnet.physics.trace import soften_edges
+from acdnet.units import WATER_MU
+
+Settings = dict[str, str | float]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A slice without metal, with it, and after LI. Images in HU; sinograms are line integrals."""
+
+    clean: NDArray[np.float32]
+    corrupted: NDArray[np.float32]
+    li: NDArray[np.float32]
+    metal: NDArray[np.bool_]
+    trace: NDArray[np.bool_]
+    sinogram: NDArray[np.float32]
+    """With metal, as measured; in the clinical protocol projected from the corrupted image."""
+    li_sinogram: NDArray[np.float32]
+    geometry: FanBeam
+    settings: Settings = field(default_factory=dict)
+    """What was drawn at random, and the constants that matter."""
+
+    def measured(self) -> Measured:
+        """Return the slice as methods receive it."""
+        variant = "benchmark" if self.settings["protocol"] == "syndeeplesion" else "textbook"
+        sinogram, trace = torch.from_numpy(self.sinogram), torch.from_numpy(self.trace)
+        return Measured(self.corrupted, self.metal, sinogram, trace, self.geometry, variant)
+
+
+class Scanner(Protocol):
+    """Scans one slice with one implant after the other."""
+
+    def with_metal(self, metal: NDArray[np.bool_], metal_name: str, rng: np.random.Generator) -> Simulation: ...
+
+
+class BenchmarkScanner:
+    """The protocol of the benchmark (SynDeepLesion): every patient 15 cm wide, 2e7 photons, metal on top of tissue."""
+
+    PHOTONS = 2e7
+    SCATTER = 20.0
+
+    def __init__(self, hu: NDArray[np.float32]) -> None:
+        self.clean = np.maximum(hu, np.float32(-1000.0))
+        self.geometry = FanBeam.benchmark(len(hu))
+        self.beam = beam("benchmark")
+        self.correction = water_correction(self.beam)
+        water, bone = project(torch.stack(split(attenuation(self.clean))), self.geometry)
+        self.paths = {"water": water, "bone": bone}
+        self.share = transmitted(self.paths, self.beam)
+
+    def without_metal(self, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the sinogram without metal and its reconstruction in HU."""
+        sinogram = self._measure(self.share, rng)
+        return sinogram.numpy(), hounsfield(fbp(sinogram, self.geometry, "benchmark"))
+
+    def with_metal(self, metal: NDArray[np.bool_], metal_name: str, rng: np.random.Generator) -> Simulation:
+        path = project(torch.from_numpy(metal).float(), self.geometry)
+        trace = path > 0
+        share = self.share.clone()
+        rays = {name: values[trace] for name, values in self.paths.items()}
+        rays[metal_name] = material(metal_name).mu * soften_edges(path)[trace]
+        share[trace] = transmitted(rays, self.beam)
+
+        sinogram = self._measure(share, rng)
+        measured = Measured(self.clean, metal, sinogram, trace, self.geometry, "benchmark")
+        filled = measured.interpolated()
+        corrupted, li = measured.reconstruct(torch.stack([sinogram, filled]))
+        settings: Settings = {"protocol": "syndeeplesion", "metal": metal_name, "photons": self.PHOTONS}
+        return Simulation(
+            self.clean, corrupted, li, metal, trace.numpy(), sinogram.numpy(), filled.numpy(), self.geometry, settings
+        )
+
+    def _measure(self, share: Tensor, rng: np.random.Generator) -> Tensor:
+        return correct(count(share, self.PHOTONS, self.SCATTER, rng), self.correction)
+
+
+class ClinicalScanner:
+    """A scanner of real size and dose; metal takes the place of tissue; only rays through metal change.
+
+    The corrupted image is the clean image plus the difference of two reconstructions, with and without metal: it
+    keeps the kernel and the noise of the scanner it came from. LI starts from the corrupted image, as it does
+    where no raw data are at hand.
+    """
+
+    SOURCE_CM = (54.1, 59.5)
+    SOURCE_TO_DETECTOR_CM = (94.9, 108.5)
+    TUBES = ("100kVp", "120kVp", "120kVp", "140kVp")
+    PHOTONS = (2e5, 2e6)
+    SCATTER_SHARE = (0.0, 4e-5)
+    """Scattered photons in a bin, as a share of the open beam."""
+    CEILINGS_HU = (3071.0, 30_000.0)
+    """Scanners store 12 bits, or more."""
+    FLOOR_HU = -1024.0
+    DEGREE = 5
+    """Of the water correction; real patients need more than the benchmark's."""
+    SUBRAYS = 2
+    """Rays across a bin. What they measure is averaged before the logarithm: this is what softens the edge of metal."""
+
+    def __init__(self, hu: NDArray[np.float32], pixel_mm: float, rng: np.random.Generator) -> None:
+        source = float(rng.uniform(*self.SOURCE_CM))
+        detector = float(rng.uniform(*self.SOURCE_TO_DETECTOR_CM)) - source
+        self.clean = np.maximum(hu, np.float32(self.FLOOR_HU))
+        self.pixel_mm = pixel_mm
+        self.geometry = FanBeam.around(len(hu), pixel_mm / 10, source, detector)
+        self.beam: Beam = beam(self.TUBES[rng.integers(len(self.TUBES))]).energy_integrating()
+        self.correction = water_correction(self.beam, self.DEGREE)
+        self.tissue = torch.stack(split(attenuation(self.clean)))
+        self.paths = project(self.tissue, self.geometry)
+
+    def with_metal(self, metal: NDArray[np.bool_], metal_name: str, rng: np.random.Generator) -> Simulation:
+        photons = float(np.exp(rng.uniform(*np.log(self.PHOTONS))))
+        scatter = float(rng.uniform(*self.SCATTER_SHARE))
+        ceiling = float(rng.choice(self.CEILINGS_HU))
+
+        change = self._change(torch.from_numpy(metal), metal_name, photons, scatter, rng)
+        difference = fbp(change, self.geometry, "textbook").numpy() * np.float32(1000.0 / WATER_MU)
+        corrupted = np.clip(self.clean + difference, self.FLOOR_HU, ceiling)
+
+        measured = Measured.from_image(corrupted, metal, self.geometry)
+        filled = measured.interpolated()
+        settings: Settings = {
+            "protocol": "clinical",
+            "metal": metal_name,
+            "photons": photons,
+            "scatter": scatter,
+            "ceiling_hu": ceiling,
+            "beam": self.beam.name,
+            "pixel_mm": self.pixel_mm,
+            "source_cm": self.geometry.source_cm,
+            "detector_cm": self.geometry.detector_cm,
+        }
+        return Simulation(
+            self.clean,
+            corrupted,
+            measured.reconstruct(filled),
+            metal,
+            measured.trace.numpy(),
+            measured.sinogram.numpy(),
+            filled.numpy(),
+            self.geometry,
+            settings,
+        )
+
+    def _change(
+        self, metal: Tensor, metal_name: str, photons: float, scatter: float, rng: np.random.Generator
+    ) -> Tensor:
+        """Return the sinogram with metal minus that without; zero where no metal was crossed."""
+        g, subrays = self.geometry, self.SUBRAYS
+        fine = replace(g, bins=g.bins * subrays, bin_cm=g.bin_cm / subrays)
+        hidden = project(self.tissue * metal, g)  # tissue that metal takes the place of
+        path = project(metal.float(), fine).unflatten(1, (g.bins, subrays))
+        trace = (path > 0).any(2)
+
+        def rays(paths: Tensor) -> dict[str, Tensor]:
+            return {"water": paths[0][trace], "bone": paths[1][trace]}
+
+        tissue = {name: left[:, None].expand(-1, subrays) for name, left in rays(self.paths - hidden).items()}
+        share = transmitted({**tissue, metal_name: material(metal_name).mu * path[trace]}, self.beam).mean(1)
+        with_metal = correct(count(share, photons, scatter * photons, rng), self.correction)
+        without = correct(-torch.log(transmitted(rays(self.paths), self.beam)), self.correction)
+        change = torch.zeros(g.sinogram_shape)
+        change[trace] = with_metal - without
+        return change
