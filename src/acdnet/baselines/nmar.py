@@ -1,0 +1,73 @@
+"""NMAR: normalised metal artifact reduction (Meyer et al. 2010).
+
+A prior image of air, water and bone is projected. The sinogram divided by that of the prior is nearly flat, so that
+interpolating the quotient over the trace does little harm; it is then multiplied back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from acdnet.physics.measured import Measured, attenuation
+from acdnet.physics.projector import project
+from acdnet.physics.trace import interpolate
+from acdnet.units import WATER_MU
+
+LEAST_BONE_MU = 1.2 * WATER_MU
+"""Bone is at least this dense, whatever the clusters say."""
+
+SIGMA, REACH = 1.0, 2
+"""The image is smoothed before it is cut into tissues: a Gaussian of 5 x 5 pixels."""
+
+TINY = 1e-6
+"""Keeps the quotient finite where the prior is empty."""
+
+BINS = 2048
+"""Cells of the histogram that is clustered."""
+
+
+def nmar(measured: Measured) -> NDArray[np.float32]:
+    """Normalise with a prior made from the LI image."""
+    return _nmar(measured, measured.reconstruct(measured.interpolated()))
+
+
+def nmar_raw(measured: Measured) -> NDArray[np.float32]:
+    """Normalise with a prior made from the image as it came."""
+    return _nmar(measured, measured.image)
+
+
+def _nmar(measured: Measured, hu: NDArray[np.float32]) -> NDArray[np.float32]:
+    prior = make_prior(attenuation(hu).numpy(), measured.metal)
+    normaliser = project(torch.from_numpy(prior), measured.geometry) + TINY
+    quotient = interpolate(measured.sinogram / normaliser, measured.trace)
+    filled = torch.where(measured.trace, quotient * normaliser, measured.sinogram)
+    return measured.reconstruct(filled)
+
+
+def make_prior(mu: NDArray[np.float32], metal: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Cut an image in 1/cm into air (0), soft tissue (water) and bone (as it is); metal counts as water."""
+    image = np.where(metal, np.float32(WATER_MU), mu)
+    air_below, bone_above = thresholds(image)
+    smooth = gaussian_filter(image, SIGMA, truncate=REACH / SIGMA, mode="nearest")
+    tissue = np.where(smooth > bone_above, smooth, np.float32(WATER_MU))
+    prior: NDArray[np.float32] = np.where(smooth < air_below, np.float32(0.0), tissue)
+    return prior
+
+
+def thresholds(image: NDArray[np.float32]) -> tuple[float, float]:
+    """Find air | water | bone by clustering: the least value of the middle and of the top cluster of three."""
+    counts, edges = np.histogram(image, BINS)
+    values = 0.5 * (edges[1:] + edges[:-1])
+    means = np.array([0.0, WATER_MU, 2 * WATER_MU])
+    for _ in range(100):
+        nearest = np.searchsorted(0.5 * (means[1:] + means[:-1]), values)
+        total = np.bincount(nearest, counts, 3)
+        moved = np.where(total > 0, np.bincount(nearest, counts * values, 3) / np.maximum(total, 1), means)
+        if np.allclose(moved, means, atol=1e-7):
+            break
+        means = moved
+    air, bone = 0.5 * (means[1:] + means[:-1])
+    return float(air), max(float(bone), LEAST_BONE_MU)
