@@ -17,6 +17,7 @@ _LAZY = {
     "decompose_hu": "acdnet.model.border",
     "load_model": "acdnet.weights.load",
     "reduced_hu": "acdnet.model.border",
+    "simulate": "acdnet.physics.simulate",
 }
 
 if TYPE_CHECKING:
@@ -25,9 +26,19 @@ if TYPE_CHECKING:
     from acdnet.model.acdnet import Decomposition as Decomposition
     from acdnet.model.border import decompose_hu as decompose_hu
     from acdnet.model.border import reduced_hu as reduced_hu
+    from acdnet.physics.simulate import simulate as simulate
     from acdnet.weights.load import load_model as load_model
 
-__all__ = ["ACDNet", "ACDNetConfig", "Decomposition", "__version__", "decompose_hu", "load_model", "reduced_hu"]
+__all__ = [
+    "ACDNet",
+    "ACDNetConfig",
+    "Decomposition",
+    "__version__",
+    "decompose_hu",
+    "load_model",
+    "reduced_hu",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:

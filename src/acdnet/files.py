@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from acdnet.errors import InputRefused, ResourceError
@@ -60,6 +62,45 @@ def write_atomically(files: Mapping[Path, bytes]) -> None:
     finally:
         for temporary in staged.values():
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock file, so that a second process does not write to the same place.
+
+    A lock whose process is gone from this machine is taken over.
+    """
+    mine = f"{os.getpid()} {socket.gethostname()}"
+    for _ in range(2):
+        try:
+            with path.open("x") as file:
+                file.write(mine)
+            break
+        except FileExistsError:
+            if not _is_stale(path):
+                raise ResourceError(f"{path.parent}: another process is writing there ({path.name})") from None
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise ResourceError(f"{path}: cannot write ({error.strerror})") from error
+    else:
+        raise ResourceError(f"{path.parent}: another process is writing there ({path.name})")
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _is_stale(path: Path) -> bool:
+    try:
+        number, host = path.read_text().split(" ", 1)
+        if host != socket.gethostname() or int(number) == os.getpid():
+            return False
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def _stage(path: Path, data: bytes) -> Path:

@@ -12,6 +12,7 @@ from acdnet.cli.demo import demo
 from acdnet.cli.export import export
 from acdnet.cli.import_weights import import_weights
 from acdnet.cli.models import models
+from acdnet.cli.simulate import simulate
 from acdnet.errors import AcdnetError, ResourceError
 
 OUT_OF_MEMORY = "out of memory; nothing was written"
@@ -24,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(simulate)
 app.command()(models)
 app.command(name="import-weights")(import_weights)
 app.command()(export)

@@ -5,7 +5,7 @@ With p the projections, D the pitch of the bins at the centre and V views:
     benchmark   pi/V  sum over views of  (p * h)(s) / U          no cosine weight
     textbook    pi/V  sum over views of  (p cos(gamma) * h)(s) / U^2
 
-h is the ramp |f| / D. Half of a full turn would do: hence pi/V and not 2 pi/V.
+`soft` is the textbook's with a Hann window on the ramp, as kernels for soft tissue have. h is the ramp |f| / D. Half of a full turn would do: hence pi/V and not 2 pi/V.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.projector import back_project
 
-Variant = Literal["benchmark", "textbook"]
+Variant = Literal["benchmark", "textbook", "soft"]
 
 BENCHMARK_ZERO = 0.26
 """What the benchmark's ramp has at frequency zero, in units of its first frequency; it decides the mean of an image."""
@@ -63,4 +63,5 @@ def _kernel(bins: int, length: int, variant: Variant) -> np.ndarray[tuple[int], 
         kernel[taps == 0] = 0.25
     around_zero = np.zeros(length)
     around_zero[taps % length] = kernel
-    return np.fft.rfft(around_zero).real
+    spectrum = np.fft.rfft(around_zero).real
+    return spectrum * np.cos(np.pi * np.fft.rfftfreq(length)) ** 2 if variant == "soft" else spectrum

@@ -7,7 +7,7 @@ the loops of `loops` run in threads; elsewhere the same steps run as tensor oper
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -130,8 +130,8 @@ def _rays(images: Tensor, g: FanBeam) -> Tensor:
     out = source.new_zeros(len(source), views, g.bins, source.shape[-1])
     for n, block in enumerate(source):
         if _compiled(images):
-            rows, lanes = block.numpy(), out[n].numpy()
-            shared_out(views, lambda a, b, i=rows, o=lanes: _run(loops.rays, table, i, o, a, b))  # type: ignore[misc]
+            rays = partial(_run, partial(loops.rays, block.numpy(), *_extent(block)), table, out[n].numpy())
+            shared_out(views, rays)
         else:
             for view, first in enumerate(table.first):
                 steps.rays(block[None], table.x(view, g.size).to(block.device), out[n : n + 1, view, first:])
@@ -146,8 +146,7 @@ def _rays_transposed(sinograms: Tensor, g: FanBeam) -> Tensor:
     out = source.new_zeros(len(source), g.size, sum(BORDER) + g.size, source.shape[-1])
     for n, block in enumerate(source):
         if _compiled(sinograms):
-            lanes, rows = block.numpy(), out[n].numpy()
-            shared_out(g.size, lambda a, b, i=lanes, o=rows: _run(loops.rays_transposed, table, i, o, a, b))  # type: ignore[misc]
+            shared_out(g.size, partial(_run, partial(loops.rays_transposed, block.numpy()), table, out[n].numpy()))
         else:
             for view, first in enumerate(table.first):
                 x = table.x(view, g.size).to(block.device)
@@ -155,8 +154,16 @@ def _rays_transposed(sinograms: Tensor, g: FanBeam) -> Tensor:
     return image_from_lanes(out[:, :, BORDER[0] : -BORDER[1]], len(sinograms))
 
 
-def _run(loop: Any, t: _Rays, source: Any, out: Any, start: int, stop: int) -> None:
-    loop(source, t.slope, t.first, t.x_source, t.y_source, out, start, stop)
+def _run(loop: Any, t: _Rays, out: NDArray[Any], start: int, stop: int) -> None:
+    loop(t.slope, t.first, t.x_source, t.y_source, out, start, stop)
+
+
+def _extent(rows: Tensor) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first and the last column of each row that is not empty; first > last where all are."""
+    filled = rows.ne(0).any(2).numpy()
+    columns = np.arange(filled.shape[1])
+    low = np.where(filled, columns, columns[-1] + 1).min(1)
+    return low, np.where(filled, columns, -1).max(1)
 
 
 def _pixels(sinograms: Tensor, g: FanBeam, power: int) -> Tensor:
@@ -165,11 +172,8 @@ def _pixels(sinograms: Tensor, g: FanBeam, power: int) -> Tensor:
     cos, sin = np.cos(g.angles), np.sin(g.angles)
     for n, block in enumerate(source):
         if _compiled(sinograms):
-            views, image = block.numpy(), out[n].numpy()
-            shared_out(
-                g.size,
-                lambda a, b, i=views, o=image: loops.pixels(i, cos, sin, g.source, g.pitch, power, o, a, b),  # type: ignore[misc]
-            )
+            loop = partial(loops.pixels, block.numpy(), cos, sin, g.source, g.pitch, power, out[n].numpy())
+            shared_out(g.size, loop)
         else:
             for view in range(g.views // 8):
                 s, weight = _seen(g, view, power, block.device)
@@ -183,11 +187,8 @@ def _pixels_transposed(images: Tensor, g: FanBeam, power: int) -> Tensor:
     cos, sin = np.cos(g.angles), np.sin(g.angles)
     for n, block in enumerate(source):
         if _compiled(images):
-            image, views = block.numpy(), out[n].numpy()
-            shared_out(
-                g.views // 8,
-                lambda a, b, i=image, o=views: loops.pixels_transposed(i, cos, sin, g.source, g.pitch, power, o, a, b),  # type: ignore[misc]
-            )
+            loop = partial(loops.pixels_transposed, block.numpy(), cos, sin, g.source, g.pitch, power, out[n].numpy())
+            shared_out(g.views // 8, loop)
         else:
             for view in range(g.views // 8):
                 s, weight = _seen(g, view, power, block.device)

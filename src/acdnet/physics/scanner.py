@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from acdnet.physics.beam import Beam, beam, correct, count, transmitted, water_correction
-from acdnet.physics.fbp import fbp
+from acdnet.physics.fbp import Variant, fbp
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.materials import material
 from acdnet.physics.measured import Measured, attenuation, hounsfield
@@ -114,6 +114,7 @@ class ClinicalScanner:
     CEILINGS_HU = (3071.0, 30_000.0)
     """Scanners store 12 bits, or more."""
     FLOOR_HU = -1024.0
+    KERNELS: tuple[Variant, ...] = ("soft", "soft", "textbook")
     DEGREE = 5
     """Of the water correction; real patients need more than the benchmark's."""
     SUBRAYS = 2
@@ -134,9 +135,10 @@ class ClinicalScanner:
         photons = float(np.exp(rng.uniform(*np.log(self.PHOTONS))))
         scatter = float(rng.uniform(*self.SCATTER_SHARE))
         ceiling = float(rng.choice(self.CEILINGS_HU))
+        kernel = self.KERNELS[rng.integers(len(self.KERNELS))]
 
         change = self._change(torch.from_numpy(metal), metal_name, photons, scatter, rng)
-        difference = fbp(change, self.geometry, "textbook").numpy() * np.float32(1000.0 / WATER_MU)
+        difference = fbp(change, self.geometry, kernel).numpy() * np.float32(1000.0 / WATER_MU)
         corrupted = np.clip(self.clean + difference, self.FLOOR_HU, ceiling)
 
         measured = Measured.from_image(corrupted, metal, self.geometry)
@@ -147,6 +149,7 @@ class ClinicalScanner:
             "photons": photons,
             "scatter": scatter,
             "ceiling_hu": ceiling,
+            "kernel": kernel,
             "beam": self.beam.name,
             "pixel_mm": self.pixel_mm,
             "source_cm": self.geometry.source_cm,

@@ -19,8 +19,11 @@ LARGEST_STACK = 2**28
 """Elements of an array of shapes; a file that claims more is refused."""
 
 
-def read_shapes(path: Path) -> tuple[Shape, ...]:
-    """Read shapes: one from a PNG, one or a stack from npy and npz (n x H x W, or H x W x n as the benchmark has it)."""
+def read_shapes(path: Path, cut: bool = True) -> tuple[Shape, ...]:
+    """Read shapes: one from a PNG, one or a stack from npy and npz (n x H x W, or H x W x n as the benchmark has it).
+
+    With `cut` the empty border of each is cut off.
+    """
     suffix = path.suffix.lower()
     if suffix == ".png":
         shapes = [_read_png(path)]
@@ -28,7 +31,7 @@ def read_shapes(path: Path) -> tuple[Shape, ...]:
         shapes = [shape for array in _read_arrays(path) for shape in _unstack(array, path)]
     else:
         raise InputRefused(f"{path}: shapes are read from .png, .npy and .npz, not from {suffix or 'this'}")
-    found = tuple(_cut_out(shape) for shape in shapes if shape.any())
+    found = tuple(_cut_out(shape) if cut else shape for shape in shapes if shape.any())
     if not found:
         raise InputRefused(f"{path}: has no shape in it; metal is where values are above zero")
     return found

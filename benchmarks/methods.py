@@ -1,0 +1,81 @@
+"""Classical methods on simulated metal, in both protocols, in all three scores: `python -m benchmarks.methods`.
+
+Without arguments on phantoms; `--data FOLDER --split val` takes clean slices from any source of `acdnet simulate`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from acdnet.baselines.method import method
+from acdnet.data.recipe import Recipe, make_slice
+from acdnet.data.sources import open_source
+from acdnet.evaluate.metrics import Scores, score
+from acdnet.physics.simulate import PROTOCOLS
+from acdnet.slices import SliceRef
+
+METHODS = ("input", "li", "bhc", "nmar")
+COLUMNS = ("PSNR window", "SSIM window", "PSNR paper", "SSIM paper", "body HU", "soft HU", "bone HU", "ring HU")
+
+
+def main() -> None:
+    """Print a table for each protocol."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", default="phantom", help="source of clean slices")
+    parser.add_argument("--split", default="", help="only slices of this split")
+    parser.add_argument("--slices", type=int, default=12, help="slices that are taken")
+    parser.add_argument("--pairs", type=int, default=2, help="implants per slice")
+    parser.add_argument("--exclude", default="", help="patients to leave out, as `acdnet simulate` takes them")
+    given = parser.parse_args()
+    exclude = [name for name in given.exclude.split(",") if name]
+    source = open_source(given.data, given.slices, exclude=exclude)
+    found = [ref for ref in source if ref.split == given.split or not given.split]
+    chosen = [found[i * len(found) // given.slices] for i in range(min(given.slices, len(found)))]
+    console = Console(width=150)
+    for protocol in PROTOCOLS:
+        rows = compare(chosen, Recipe(protocol, seed=1, pairs=given.pairs))
+        title = f"{protocol}: {len(chosen)} slices of {Path(given.data).name} {given.split} x {given.pairs} implants"
+        console.print(as_table(title, rows))
+
+
+def compare(slices: list[SliceRef], recipe: Recipe) -> dict[str, list[Scores]]:
+    """Score every method on every pair."""
+    rows: dict[str, list[Scores]] = defaultdict(list)
+    for ref in track(slices, recipe.protocol, transient=True):
+        for pair in make_slice(ref, recipe, (), []).pairs:
+            for name in METHODS:
+                rows[name].append(score(method(name)(pair.measured()), pair.clean, pair.metal))
+    return rows
+
+
+def means(scores: list[Scores]) -> list[float]:
+    """Average the columns of the table."""
+    rows = [asdict(one) for one in scores]
+    flat = ("window_psnr", "window_ssim", "paper_psnr", "paper_ssim")
+    values = [np.mean([row[key] for row in rows]) for key in flat]
+    values += [np.nanmean([row["rmse"][area] for row in rows]) for area in ("body", "soft", "bone", "ring")]
+    return [float(value) for value in values]
+
+
+def as_table(title: str, rows: dict[str, list[Scores]]) -> Table:
+    """Lay the means out, the best of each column in bold."""
+    table = Table("method", *COLUMNS, title=title, caption="means; HU columns are RMSE without metal")
+    cells = {name: means(scores) for name, scores in rows.items()}
+    best = [max(column) if n < 4 else min(column) for n, column in enumerate(zip(*cells.values(), strict=True))]
+    for name, values in cells.items():
+        shown = [f"{value:.3f}" if "SSIM" in column else f"{value:.1f}" for column, value in zip(COLUMNS, values, strict=True)]
+        marked = [f"[bold]{text}[/]" if value == top else text for text, value, top in zip(shown, values, best, strict=True)]
+        table.add_row(name, *marked)
+    return table
+
+
+if __name__ == "__main__":
+    main()

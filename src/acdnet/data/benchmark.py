@@ -1,0 +1,125 @@
+"""The benchmark's own files: a folder per slice with gt.h5 and one k.h5 per mask, and a list of the gt files.
+
+    gt.h5   image, poly_CT, poly_sinogram                            without metal
+    k.h5    ma_CT, LI_CT, ma_sinogram, LI_sinogram, metal_trace      with mask k
+
+Images are in 1/cm. Files that are written here also hold the mask itself (`metal_mask`); in the published files it is
+a plane of a (512, 512, n) array, to be made 416 wide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acdnet.errors import InputRefused
+from acdnet.physics.scanner import Simulation
+from acdnet.units import hu_from_mu, mu_from_hu
+
+LIST = "list.txt"
+
+
+def clean_file(hu: NDArray[np.float32], sinogram: NDArray[np.float32], fbp_hu: NDArray[np.float32]) -> bytes:
+    """Return gt.h5."""
+    return _h5({"image": mu_from_hu(hu), "poly_CT": mu_from_hu(fbp_hu), "poly_sinogram": sinogram})
+
+
+def pair_file(pair: Simulation) -> bytes:
+    """Return k.h5."""
+    return _h5(
+        {
+            "ma_CT": mu_from_hu(pair.corrupted),
+            "LI_CT": mu_from_hu(pair.li),
+            "ma_sinogram": pair.sinogram,
+            "LI_sinogram": pair.li_sinogram,
+            "metal_trace": pair.trace.astype(np.uint8),
+            "metal_mask": pair.metal.astype(np.uint8),
+        }
+    )
+
+
+def _h5(arrays: dict[str, NDArray[Any]]) -> bytes:
+    import h5py
+
+    buffer = BytesIO()
+    with h5py.File(buffer, "w") as file:
+        for name, array in arrays.items():
+            kept = array if array.dtype == np.uint8 else array.astype(np.float32)
+            file.create_dataset(name, data=kept, compression="gzip", compression_opts=1, shuffle=True)
+    return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class BenchmarkPair:
+    """A pair of the benchmark in HU, with its sinograms."""
+
+    clean: NDArray[np.float32]
+    corrupted: NDArray[np.float32]
+    li: NDArray[np.float32]
+    metal: NDArray[np.bool_]
+    sinogram: NDArray[np.float32]
+    li_sinogram: NDArray[np.float32]
+    trace: NDArray[np.bool_]
+
+
+def read_pair(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> BenchmarkPair:
+    """Read mask k of the slice whose gt.h5 is given; `masks` is the array that came with published files."""
+    clean = _read(gt, ("image",))
+    found = _read(gt.parent / f"{k}.h5", ("ma_CT", "LI_CT", "ma_sinogram", "LI_sinogram", "metal_trace"), ("metal_mask",))
+    if "metal_mask" in found:
+        metal = found["metal_mask"] > 0
+    elif masks is None:
+        raise InputRefused(f"{gt.parent}: published pairs need the array of masks that came with them")
+    elif k >= masks.shape[2]:
+        raise InputRefused(f"{gt.parent / f'{k}.h5'}: there are only {masks.shape[2]} masks")
+    else:
+        metal = resize_mask(masks[..., k], found["ma_CT"].shape[0])
+    return BenchmarkPair(
+        hu_from_mu(clean["image"]),
+        hu_from_mu(found["ma_CT"]),
+        hu_from_mu(found["LI_CT"]),
+        metal,
+        found["ma_sinogram"],
+        found["LI_sinogram"],
+        found["metal_trace"] > 0,
+    )
+
+
+def _read(path: Path, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:
+    import h5py
+
+    if not path.is_file():
+        raise InputRefused(f"{path}: no such file")
+    try:
+        with h5py.File(path, "r") as file:
+            missing = [name for name in names if name not in file]
+            if missing:
+                raise InputRefused(f"{path}: has no {missing[0]!r}; is it a file of the benchmark?")
+            found = {name: np.asarray(file[name]) for name in (*names, *optional) if name in file}
+    except OSError as error:
+        raise InputRefused(f"{path}: is not an HDF5 file that can be read ({error})") from error
+    for name, array in found.items():
+        if array.ndim != 2 or array.dtype.kind not in "fu" or not np.isfinite(array).all():
+            raise InputRefused(f"{path}: {name} is {array.dtype} of shape {array.shape}, or not finite")
+    return found
+
+
+def read_list(folder: Path, name: str = LIST) -> list[Path]:
+    """Return the gt files that a list names, one a line."""
+    path = folder / name
+    if not path.is_file():
+        raise InputRefused(f"{path}: no such file; it lists the gt.h5 files, one a line")
+    return [folder / line.strip() for line in path.read_text().splitlines() if line.strip()]
+
+
+def resize_mask(mask: NDArray[Any], size: int) -> NDArray[np.bool_]:
+    """Make a mask smaller the way the benchmark does: bilinear in 8 bits, which rounds to the nearest."""
+    from PIL import Image
+
+    picture = Image.fromarray((np.asarray(mask) > 0).astype(np.uint8))
+    return np.asarray(picture.resize((size, size), Image.Resampling.BILINEAR)) > 0

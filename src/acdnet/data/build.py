@@ -1,0 +1,203 @@
+"""Make a data set: many slices, in several processes, resumable, with the same bytes whatever the number of them.
+
+    folder/plan.json       settings and slices, written first; a second run must have the same
+    folder/.done/*.json    one entry for each finished slice, written after its files
+    folder/manifest.json   all entries, written last; then .done and plan go
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+from acdnet import __version__
+from acdnet.data import benchmark
+from acdnet.data.recipe import MadeSlice, Recipe, make_slice
+from acdnet.data.store import FOLDER, FORMAT, MANIFEST, check_patients, pack_slice
+from acdnet.errors import InputRefused, ResourceError
+from acdnet.files import locked, read_limited, sha256, write_atomically
+from acdnet.slices import SliceRef
+
+PLAN, DONE = "plan.json", ".done"
+NOTICE = "Simulated for research. Not for diagnosis."
+LARGEST_PLAN = 512 * 2**20
+
+
+def build(
+    slices: Sequence[SliceRef], recipe: Recipe, out: Path, workers: int = 1, skip_bad: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Make the data set in the folder `out`; yield (slices finished, slices in all) as they are."""
+    if not slices:
+        raise InputRefused("no slice to simulate from")
+    check_patients([{"patient": ref.patient, "split": ref.split} for ref in slices], Path("source"))
+    shapes, masks = recipe.metal_shapes(), recipe.fixed_masks()  # refused now rather than in a worker
+    plan = _plan(slices, recipe)
+    _make_folder(out)
+    with locked(out / ".lock"):
+        if _finished(out, plan):
+            yield len(slices), len(slices)
+            return
+        _start(out, plan)
+        missing = [ref for ref in slices if not (out / DONE / f"{ref.name}.json").exists()]
+        yield len(slices) - len(missing), len(slices)
+        done = len(slices) - len(missing)
+        for _ in _work(missing, (recipe, shapes, masks, out, skip_bad), workers):
+            done += 1
+            yield done, len(slices)
+        _finish(out, plan, slices)
+
+
+def _plan(slices: Sequence[SliceRef], recipe: Recipe) -> bytes:
+    names = [[ref.name, ref.patient, ref.split] for ref in slices]
+    return json.dumps({"format": FORMAT, "recipe": recipe.identity(), "slices": names}, indent=1).encode()
+
+
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputRefused(f"{out}: is a file, not a folder") from None
+    except OSError as error:
+        raise ResourceError(f"{out}: cannot be made ({error.strerror})") from error
+
+
+def _finished(out: Path, plan: bytes) -> bool:
+    if not (out / MANIFEST).exists():
+        return False
+    if json.loads(read_limited(out / MANIFEST, LARGEST_PLAN)).get("plan_sha256") != sha256(plan):
+        raise InputRefused(f"{out}: holds another data set, or the same with other settings; choose another folder")
+    return True
+
+
+def _start(out: Path, plan: bytes) -> None:
+    """Begin, or go on where a run with the same plan stopped."""
+    if (out / PLAN).exists():
+        if read_limited(out / PLAN, LARGEST_PLAN) != plan:
+            raise InputRefused(f"{out}: was begun with other settings or slices; use the same, or another folder")
+        for left in out.rglob(".*.partial"):
+            left.unlink()
+    elif any(item.name != ".lock" for item in out.iterdir()):
+        raise InputRefused(f"{out}: is not empty; choose another folder")
+    (out / DONE).mkdir(exist_ok=True)
+    (out / FOLDER).mkdir(exist_ok=True)
+    write_atomically({out / PLAN: plan})
+
+
+def _finish(out: Path, plan: bytes, slices: Sequence[SliceRef]) -> None:
+    """Gather the entries into the manifest; what served to resume goes."""
+    entries = [json.loads((out / DONE / f"{ref.name}.json").read_bytes()) for ref in slices]
+    kept = [entry for entry in entries if "skipped" not in entry]
+    if not kept:
+        raise InputRefused(f"no slice could be used; the first: {entries[0]['skipped']}")
+    known = json.loads(plan)
+    manifest = {
+        "format": FORMAT,
+        "notice": NOTICE,
+        "version": __version__,
+        **known["recipe"],
+        "plan_sha256": sha256(plan),
+        "skipped": [entry["skipped"] for entry in entries if "skipped" in entry],
+        "slices": kept,
+    }
+    files = {out / MANIFEST: json.dumps(manifest, indent=1).encode()}
+    if known["recipe"]["layout"] == "benchmark":
+        names = "".join(f"{entry['file']}\n" for entry in kept)
+        files = {out / benchmark.LIST: names.encode()} | files
+    write_atomically(files)
+    shutil.rmtree(out / DONE)
+    (out / PLAN).unlink()
+    if not any((out / FOLDER).iterdir()):
+        (out / FOLDER).rmdir()
+
+
+def _work(missing: list[SliceRef], context: tuple[Any, ...], workers: int) -> Iterator[None]:
+    """Make slices in processes of their own; each uses one thread, so that results do not depend on their number."""
+    if not missing:
+        return
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, spawn, _begin, (os.getpid(), context))
+    todo, running = iter(missing), set[Future[None]]()
+    try:
+        for ref in todo:
+            running.add(pool.submit(_one, ref))
+            if len(running) < 2 * workers:
+                continue
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield future.result()
+        while running:
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield future.result()
+    except BrokenProcessPool as error:
+        raise ResourceError("a worker died, perhaps for want of memory; run the command again to go on") from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+_context: tuple[Any, ...] = ()
+
+
+def _begin(parent: int, context: tuple[Any, ...]) -> None:
+    import torch
+
+    global _context  # noqa: PLW0603 a worker is given its settings once
+    _context = context
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+
+    def leave_with(parent: int) -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=leave_with, args=(parent,), daemon=True).start()
+
+
+def _one(ref: SliceRef) -> None:
+    recipe, shapes, masks, out, skip_bad = _context
+    try:
+        entry = _write(ref, make_slice(ref, recipe, shapes, masks), recipe, out)
+    except InputRefused as error:
+        if not skip_bad:
+            raise
+        entry = {"skipped": str(error)}
+    write_atomically({out / DONE / f"{ref.name}.json": json.dumps(entry).encode()})
+
+
+def _write(ref: SliceRef, made: MadeSlice, recipe: Recipe, out: Path) -> dict[str, Any]:
+    """Write the files of a slice; return its entry in the manifest."""
+    if recipe.layout == "store":
+        files = {f"{FOLDER}/{ref.name}.safetensors": pack_slice(made.pairs, recipe.sinograms)}
+    else:
+        assert made.without_metal is not None
+        files = {f"{ref.name}/{k}.h5": benchmark.pair_file(pair) for k, pair in enumerate(made.pairs)}
+        files[f"{ref.name}/gt.h5"] = benchmark.clean_file(made.pairs[0].clean, *made.without_metal)
+        (out / ref.name).mkdir(exist_ok=True)
+    write_atomically({out / name: data for name, data in files.items()})
+    first = next(reversed(files))
+    return {
+        "name": ref.name,
+        "file": first,
+        "sha256": sha256(files[first]),
+        "files": {name: sha256(data) for name, data in files.items() if name != first},
+        "patient": ref.patient,
+        "split": ref.split,
+        "pixel_mm": made.pixel_mm,
+        "source_sha256": made.raw.sha256,
+        **ref.notes,
+        "pairs": [
+            {"kind": implant.kind, "metal_pixels": int(implant.mask.sum()), **pair.settings}
+            for implant, pair in zip(made.implants, made.pairs, strict=True)
+        ],
+    }

@@ -1,0 +1,120 @@
+"""What to simulate: the settings of a data set, and the pairs of one slice that follow from them."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from acdnet.errors import ConfigError, InputRefused
+from acdnet.files import read_limited, sha256
+from acdnet.physics.implants.anatomy import find_anatomy
+from acdnet.physics.implants.draw import Implant, draw_implant
+from acdnet.physics.implants.given import LARGEST_FILE, Shape, read_shapes
+from acdnet.physics.implants.library import KINDS
+from acdnet.physics.scanner import BenchmarkScanner, Simulation
+from acdnet.physics.simulate import PROTOCOLS, checked_slice, make_scanner
+from acdnet.slices import RawSlice, SliceRef
+
+LAYOUTS = ("store", "benchmark")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Settings of a data set; together with the slices they decide every byte of it."""
+
+    protocol: str = "syndeeplesion"
+    seed: int = 0
+    pairs: int = 4
+    """Pairs made of every slice."""
+    size: int = 416
+    kinds: tuple[str, ...] = tuple(KINDS)
+    """Implants by formula that are drawn from."""
+    shapes: str = ""
+    """File of shapes that are scaled, turned and placed as well."""
+    masks: str = ""
+    """File of masks that are used as they are, one after the other, instead of drawn implants."""
+    layout: str = "store"
+    sinograms: bool = False
+    """Keep sinograms in the store; methods that need raw data can then be evaluated on it."""
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise ConfigError(f"no protocol {self.protocol!r}; there are {', '.join(PROTOCOLS)}")
+        if self.layout not in LAYOUTS:
+            raise ConfigError(f"no layout {self.layout!r}; there are {', '.join(LAYOUTS)}")
+        if self.layout == "benchmark" and self.protocol != "syndeeplesion":
+            raise ConfigError("the benchmark's layout holds its own protocol only; use the store for the clinical one")
+        for name, least, most in (("pairs", 1, 1000), ("size", 64, 2048), ("seed", 0, 2**63 - 1)):
+            if not least <= getattr(self, name) <= most:
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must lie between {least} and {most}")
+        unknown = sorted(set(self.kinds) - KINDS.keys())
+        if unknown:
+            raise ConfigError(f"no implant {unknown[0]!r}; there are {', '.join(KINDS)}")
+
+    def identity(self) -> dict[str, Any]:
+        """Return the settings as they go into plan and manifest: files by hash, not by name."""
+        known: dict[str, Any] = asdict(self) | {"kinds": list(self.kinds)}
+        for name in ("shapes", "masks"):
+            if known[name]:
+                known[name] = "sha256:" + sha256(read_limited(Path(known[name]), LARGEST_FILE))
+        return known
+
+    def metal_shapes(self) -> tuple[Shape, ...]:
+        """Read the shapes of the user."""
+        return read_shapes(Path(self.shapes)) if self.shapes else ()
+
+    def fixed_masks(self) -> list[Shape]:
+        """Read the masks that are used as they are, made to the size of the slices."""
+        if not self.masks:
+            return []
+        from acdnet.data.benchmark import resize_mask
+
+        found = [resize_mask(mask, self.size) for mask in read_shapes(Path(self.masks), cut=False)]
+        if len(found) < self.pairs:
+            raise InputRefused(f"{self.masks}: has {len(found)} masks, {self.pairs} are to be used")
+        return found
+
+
+@dataclass(frozen=True)
+class MadeSlice:
+    """All pairs of a slice, and what is said of them in the manifest."""
+
+    raw: RawSlice
+    pixel_mm: float
+    pairs: list[Simulation]
+    implants: list[Implant]
+    without_metal: tuple[Any, Any] | None
+    """Sinogram and reconstruction without metal; the benchmark's layout keeps them."""
+
+
+def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: list[Shape]) -> MadeSlice:
+    """Simulate the pairs of a slice. What is random depends on the seed and the slice's name alone."""
+    rng = np.random.default_rng([recipe.seed, zlib.crc32(ref.name.encode())])
+    try:
+        raw = ref.read()
+        hu, pixel_mm = raw.squared(recipe.size)
+        hu = checked_slice(hu)
+        scanner = make_scanner(recipe.protocol, hu, pixel_mm, rng)
+        without = None
+        if recipe.layout == "benchmark" and isinstance(scanner, BenchmarkScanner):
+            without = scanner.without_metal(rng)
+        anatomy = None if masks else find_anatomy(hu, pixel_mm)
+        kinds = tuple(kind for kind in recipe.kinds if kind in ref.kinds) or recipe.kinds
+        pairs, implants = [], []
+        for k in range(recipe.pairs):
+            if anatomy is None:
+                implant = Implant(masks[k], f"mask {k}", "titanium")
+            else:
+                implant = draw_implant(anatomy, rng, kinds, shapes)
+            metal = "titanium" if recipe.protocol == "syndeeplesion" else implant.metal
+            pairs.append(scanner.with_metal(implant.mask, metal, rng))
+            implants.append(implant)
+    except InputRefused as error:
+        raise InputRefused(f"slice {ref.name}: {error}") from error
+    return MadeSlice(raw, pixel_mm, pairs, implants, without)
+
+

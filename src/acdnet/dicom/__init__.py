@@ -1,0 +1,1 @@
+"""DICOM: reading with suspicion. Nothing here imports torch."""

@@ -1,0 +1,74 @@
+"""A slice of a source, read when it is needed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acdnet.errors import InputRefused
+
+SPLITS = ("train", "val", "test")
+SHARES = (0.8, 0.1, 0.1)
+"""Shares of the patients in the splits, where the source does not say."""
+AIR_HU = -1000.0
+
+
+@dataclass(frozen=True)
+class SliceRef:
+    """One slice: whose it is, what it is called, and how to read it. Names tell nothing about a patient."""
+
+    name: str
+    patient: str
+    split: str
+    read: Callable[[], RawSlice]
+    notes: dict[str, str] = field(default_factory=dict)
+    """Licence, origin, region: what the source says of it."""
+    kinds: tuple[str, ...] = ()
+    """Implants that are found there, where the source knows."""
+
+
+@dataclass(frozen=True)
+class RawSlice:
+    """A slice as its file has it: HU, and the distance of rows and of columns in mm."""
+
+    hu: NDArray[np.float32]
+    spacing_mm: tuple[float, float]
+    sha256: str
+
+    def squared(self, size: int) -> tuple[NDArray[np.float32], float]:
+        """Resample to square pixels and pad with air to size x size; return that and the pixel size in mm."""
+        if not np.isfinite(self.hu).all():
+            raise InputRefused(f"{int((~np.isfinite(self.hu)).sum())} values are not finite")
+        if not all(np.isfinite(mm) and mm > 0 for mm in self.spacing_mm):
+            raise InputRefused(f"the pixel size is {self.spacing_mm} mm; it must be positive")
+        sides = [count * mm for count, mm in zip(self.hu.shape, self.spacing_mm, strict=True)]
+        pixel_mm = max(sides) / size
+        inner = tuple(max(1, round(side / pixel_mm)) for side in sides)
+        image = self.hu
+        if image.shape != inner:
+            from skimage.transform import resize
+
+            image = resize(image, inner, order=1, anti_aliasing=False, preserve_range=True, mode="edge")
+        square = np.full((size, size), AIR_HU, np.float32)
+        top, left = ((size - length) // 2 for length in inner)
+        square[top : top + inner[0], left : left + inner[1]] = image
+        return square, pixel_mm
+
+
+def assign_splits(patients: list[str]) -> dict[str, str]:
+    """Deal patients out to train, val and test; the same patients are always dealt the same way."""
+    ordered = sorted(set(patients), key=lambda name: hashlib.sha256(name.encode()).digest())
+    ends = np.cumsum(SHARES)
+    return {
+        patient: SPLITS[int(np.searchsorted(ends, (i + 0.5) / len(ordered)).clip(0, 2))]
+        for i, patient in enumerate(ordered)
+    }
+
+
+def pseudonym(text: str) -> str:
+    """Return a name that tells nothing about a patient and is always the same for the same one."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
