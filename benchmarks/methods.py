@@ -71,8 +71,13 @@ def as_table(title: str, rows: dict[str, list[Scores]]) -> Table:
     cells = {name: means(scores) for name, scores in rows.items()}
     best = [max(column) if n < 4 else min(column) for n, column in enumerate(zip(*cells.values(), strict=True))]
     for name, values in cells.items():
-        shown = [f"{value:.3f}" if "SSIM" in column else f"{value:.1f}" for column, value in zip(COLUMNS, values, strict=True)]
-        marked = [f"[bold]{text}[/]" if value == top else text for text, value, top in zip(shown, values, best, strict=True)]
+        shown = [
+            f"{value:.3f}" if "SSIM" in column else f"{value:.1f}"
+            for column, value in zip(COLUMNS, values, strict=True)
+        ]
+        marked = [
+            f"[bold]{text}[/]" if value == top else text for text, value, top in zip(shown, values, best, strict=True)
+        ]
         table.add_row(name, *marked)
     return table
 

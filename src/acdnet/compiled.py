@@ -13,7 +13,7 @@ import torch
 from numba import njit
 
 FAST_MATH = {"contract", "reassoc"}
-"""Sums may be reordered, but NaN and infinity keep their meaning: a result that is not finite has to be seen as such."""
+"""Sums may be reordered, but NaN and infinity keep their meaning: what is not finite has to be seen as such."""
 
 
 def compile_loop(inline: bool = False) -> Callable[[Callable[..., Any]], Any]:

@@ -67,19 +67,3 @@ def test_number_of_threads_changes_no_bit() -> None:
         torch.set_num_threads(before)
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], results[2])
-
-
-def test_compiles_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = numba.njit
-
-    def njit(cache: bool = False, **options: Any) -> Any:
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return real(**options)
-
-    monkeypatch.setattr(winograd, "njit", njit)
-
-    def double(x: float) -> float:
-        return 2 * x
-
-    assert winograd._compile(double)(3.0) == 6.0

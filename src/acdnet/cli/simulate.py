@@ -25,11 +25,15 @@ def simulate(
     workers: Annotated[int, typer.Option(help="Processes (0: one a core). The result does not depend on it.")] = 0,
     size: Annotated[int, typer.Option(help="Side of the pictures in pixels.")] = 416,
     implants: Annotated[str, typer.Option(help="Kinds of implants, with commas; all without it.")] = "",
-    shapes: Annotated[Path | None, typer.Option(help="Metal shapes (png, npy, npz) to scale, turn and place too.")] = None,
+    shapes: Annotated[
+        Path | None, typer.Option(help="Metal shapes (png, npy, npz) to scale, turn and place too.")
+    ] = None,
     masks: Annotated[Path | None, typer.Option(help="Masks (npy, npz) to use as they are, in their order.")] = None,
     layout: Annotated[str, typer.Option(help="store (compact), or benchmark (gt.h5, k.h5).")] = "store",
     sinograms: Annotated[bool, typer.Option(help="Keep sinograms in the store, for BHC and NMAR.")] = False,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip slices that cannot be used, and list them.")] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Skip slices that cannot be used, and list them.")
+    ] = False,
     preview: Annotated[Path | None, typer.Option(help="Draw a contact sheet into this PNG file.")] = None,
 ) -> None:
     """Put metal into clean CT slices and write what a scanner would show, for training and evaluation."""
@@ -71,7 +75,14 @@ def _run(progress: object, pairs: int) -> None:
     from collections.abc import Iterator
     from typing import cast
 
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("pairs"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn()) as bar:

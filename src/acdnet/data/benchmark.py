@@ -70,7 +70,9 @@ class BenchmarkPair:
 def read_pair(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> BenchmarkPair:
     """Read mask k of the slice whose gt.h5 is given; `masks` is the array that came with published files."""
     clean = _read(gt, ("image",))
-    found = _read(gt.parent / f"{k}.h5", ("ma_CT", "LI_CT", "ma_sinogram", "LI_sinogram", "metal_trace"), ("metal_mask",))
+    found = _read(
+        gt.parent / f"{k}.h5", ("ma_CT", "LI_CT", "ma_sinogram", "LI_sinogram", "metal_trace"), ("metal_mask",)
+    )
     if "metal_mask" in found:
         metal = found["metal_mask"] > 0
     elif masks is None:

@@ -1,8 +1,8 @@
 """Make a data set: many slices, in several processes, resumable, with the same bytes whatever the number of them.
 
-    folder/plan.json       settings and slices, written first; a second run must have the same
-    folder/.done/*.json    one entry for each finished slice, written after its files
-    folder/manifest.json   all entries, written last; then .done and plan go
+folder/plan.json       settings and slices, written first; a second run must have the same
+folder/.done/*.json    one entry for each finished slice, written after its files
+folder/manifest.json   all entries, written last; then .done and plan go
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ _context: tuple[Any, ...] = ()
 def _begin(parent: int, context: tuple[Any, ...]) -> None:
     import torch
 
-    global _context  # noqa: PLW0603 a worker is given its settings once
+    global _context
     _context = context
     torch.set_num_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides

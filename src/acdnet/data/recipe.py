@@ -116,5 +116,3 @@ def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: 
     except InputRefused as error:
         raise InputRefused(f"slice {ref.name}: {error}") from error
     return MadeSlice(raw, pixel_mm, pairs, implants, without)
-
-

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from acdnet.slices import RawSlice, SliceRef, assign_splits, pseudonym
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
+from acdnet.slices import RawSlice, SliceRef, assign_splits, pseudonym
 
 INDEX = "index.csv"
 PNG_OFFSET = 32768
@@ -126,7 +126,9 @@ def _read_png(path: Path, pixel_mm: float) -> RawSlice:
     try:
         with Image.open(BytesIO(data), formats=("PNG",)) as picture:
             if max(picture.size) > LARGEST_SIDE or not picture.mode.startswith("I"):
-                raise InputRefused(f"{path}: is {picture.mode}, {picture.size}; a slice is a grey 16-bit PNG up to {LARGEST_SIDE}")
+                raise InputRefused(
+                    f"{path}: is {picture.mode}, {picture.size}; a slice is a grey 16-bit PNG up to {LARGEST_SIDE}"
+                )
             stored = np.asarray(picture, dtype=np.int64)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise InputRefused(f"{path}: is not a PNG picture that can be read ({error})") from error
@@ -147,7 +149,7 @@ def nifti_slices(volumes: list[Path]) -> list[SliceRef]:
     slices = []
     for path, patient in patients.items():
         try:
-            shape = nibabel.as_closest_canonical(nibabel.load(path)).shape  # type: ignore[attr-defined]
+            shape = nibabel.as_closest_canonical(nibabel.load(path)).shape
         except Exception as error:
             raise InputRefused(f"{path}: is not a NIfTI volume that can be read ({error})") from error
         if len(shape) != 3 or max(shape) > LARGEST_SIDE:
@@ -162,9 +164,9 @@ def _read_nifti(path: Path, k: int) -> RawSlice:
     import nibabel
 
     try:
-        volume = nibabel.as_closest_canonical(nibabel.load(path))  # type: ignore[attr-defined]
-        right_by_front = np.asarray(volume.dataobj[:, :, k], dtype=np.float32)  # type: ignore[attr-defined]
-        across, along = (float(mm) for mm in volume.header.get_zooms()[:2])  # type: ignore[attr-defined]
+        volume = nibabel.as_closest_canonical(nibabel.load(path))
+        right_by_front = np.asarray(volume.dataobj[:, :, k], dtype=np.float32)
+        across, along = (float(mm) for mm in volume.header.get_zooms()[:2])
     except Exception as error:
         raise InputRefused(f"{path}: slice {k} cannot be read ({error})") from error
     hu = np.ascontiguousarray(right_by_front[::-1, ::-1].T)

@@ -139,7 +139,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads(read_limited(path, LARGEST_MANIFEST))
     except (ValueError, RecursionError) as error:
         raise InputRefused(f"{path}: is not JSON ({error})") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or not isinstance(manifest.get("slices"), list):
+    if (
+        not isinstance(manifest, dict)
+        or manifest.get("format") != FORMAT
+        or not isinstance(manifest.get("slices"), list)
+    ):
         raise InputRefused(f"{path}: is not a manifest of format {FORMAT}")
     wanted = {"file": str, "sha256": str, "patient": str, "split": str, "pairs": list}
     for entry in manifest["slices"]:

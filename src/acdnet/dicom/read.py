@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.slices import RawSlice, SliceRef, assign_splits, pseudonym
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
+from acdnet.slices import RawSlice, SliceRef, assign_splits, pseudonym
 
 CT_STORAGE = "1.2.840.10008.5.1.4.1.1.2"
 DEFLATED = "1.2.840.10008.1.2.1.99"
@@ -113,7 +113,9 @@ def _check(dataset: Any, file: Path) -> None:
     rows, columns = _number(dataset, "Rows", file), _number(dataset, "Columns", file)
     if not (1 <= rows <= LARGEST_SIDE and 1 <= columns <= LARGEST_SIDE):
         raise InputRefused(f"{file}: Rows x Columns is {rows:g} x {columns:g}; {LARGEST_SIDE} is the most")
-    if dataset.get("SamplesPerPixel", 1) != 1 or not str(dataset.get("PhotometricInterpretation", "")).startswith("MONO"):
+    if dataset.get("SamplesPerPixel", 1) != 1 or not str(dataset.get("PhotometricInterpretation", "")).startswith(
+        "MONO"
+    ):
         raise InputRefused(f"{file}: is a colour image (PhotometricInterpretation)")
     if int(dataset.get("NumberOfFrames") or 1) != 1:
         raise InputRefused(f"{file}: has several frames (NumberOfFrames); only single slices are read")

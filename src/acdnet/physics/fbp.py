@@ -5,7 +5,8 @@ With p the projections, D the pitch of the bins at the centre and V views:
     benchmark   pi/V  sum over views of  (p * h)(s) / U          no cosine weight
     textbook    pi/V  sum over views of  (p cos(gamma) * h)(s) / U^2
 
-`soft` is the textbook's with a Hann window on the ramp, as kernels for soft tissue have. h is the ramp |f| / D. Half of a full turn would do: hence pi/V and not 2 pi/V.
+`soft` is the textbook's with a Hann window on the ramp, as kernels for soft tissue have. h is the ramp |f| / D.
+Half of a full turn would do: hence pi/V and not 2 pi/V.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def ramp(sinograms: Tensor, geometry: FanBeam, variant: Variant = "textbook") ->
     spectrum = torch.from_numpy(_kernel(bins, length, variant)).to(sinograms)
     pitch_cm = geometry.pitch * geometry.pixel_cm
     filtered = torch.fft.irfft(torch.fft.rfft(sinograms, length) * spectrum, length)
-    return filtered[..., :bins] / pitch_cm
+    kept: Tensor = filtered[..., :bins]
+    return kept / pitch_cm
 
 
 @lru_cache(maxsize=16)

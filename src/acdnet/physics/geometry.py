@@ -40,7 +40,7 @@ class FanBeam:
     def __post_init__(self) -> None:
         lengths = {name: getattr(self, name) for name in ("pixel_cm", "bin_cm", "source_cm", "detector_cm")}
         for name, value in lengths.items():
-            if not (math.isfinite(value) and value > 0 or (name == "detector_cm" and value == 0)):
+            if not (math.isfinite(value) and value > 0):
                 raise ConfigError(f"geometry: {name} is {value}; it must be positive")
         if self.size < 2 or self.bins < 2:
             raise ConfigError(f"geometry: {self.size} pixels and {self.bins} bins; both must be at least 2")
@@ -85,12 +85,12 @@ class FanBeam:
     @property
     def angles(self) -> NDArray[np.float64]:
         """Angle a of each view."""
-        return (np.arange(self.views) + 0.5) * (2 * np.pi / self.views)
+        return np.asarray((np.arange(self.views) + 0.5) * (2 * np.pi / self.views), np.float64)
 
     @property
     def positions(self) -> NDArray[np.float64]:
         """Position s of each bin in pixels, on the line through the centre parallel to the detector."""
-        return (np.arange(self.bins) + 0.5 - self.bins / 2) * self.pitch
+        return np.asarray((np.arange(self.bins) + 0.5 - self.bins / 2) * self.pitch, np.float64)
 
     @property
     def sinogram_shape(self) -> tuple[int, int]:

@@ -16,8 +16,7 @@ from acdnet.physics.symmetry import LANES
 FAST = ("contract", "reassoc")
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def gather(_context: Any, out: Any, o: Any, source: Any, s: Any, u: Any, w: Any) -> Any:
+def _gather(_context: Any, out: Any, o: Any, source: Any, s: Any, u: Any, w: Any) -> Any:
     """out[o] += u source[s] + w source[s + 1], with flat arrays counted in vectors of lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -31,8 +30,7 @@ def gather(_context: Any, out: Any, o: Any, source: Any, s: Any, u: Any, w: Any)
     return types.void(out, o, source, s, u, w), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def scatter(_context: Any, out: Any, o: Any, source: Any, s: Any, u: Any, w: Any) -> Any:
+def _scatter(_context: Any, out: Any, o: Any, source: Any, s: Any, u: Any, w: Any) -> Any:
     """out[o] += u source[s] and out[o + 1] += w source[s], with flat arrays counted in vectors of lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -44,6 +42,10 @@ def scatter(_context: Any, out: Any, o: Any, source: Any, s: Any, u: Any, w: Any
         return context.get_dummy_value()
 
     return types.void(out, o, source, s, u, w), generate
+
+
+gather: Any = intrinsic(_gather)
+scatter: Any = intrinsic(_scatter)
 
 
 class _Vectors:

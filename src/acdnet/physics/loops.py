@@ -40,7 +40,7 @@ def _met(slope, x_source, depth, first, low, high, index, near, far):  # type: i
 
 @compile_loop()
 def rays(image, low, high, slope, first, x_source, y_source, out, start, stop):  # type: ignore[no-untyped-def]
-    """Image (y, 1 + x + 2, lane) -> sums along the rays (view, bin, lane) of the views start..stop.
+    """Sum an image (y, 1 + x + 2, lane) along the rays (view, bin, lane) of the views start..stop.
 
     The row y is empty outside the columns low[y]..high[y].
     """
@@ -61,7 +61,7 @@ def rays(image, low, high, slope, first, x_source, y_source, out, start, stop): 
 
 @compile_loop()
 def rays_transposed(lanes, slope, first, x_source, y_source, out, start, stop):  # type: ignore[no-untyped-def]
-    """Rays (view, bin, lane) -> image (y, 1 + x + 2, lane), the rows start..stop."""
+    """Spread rays (view, bin, lane) over an image (y, 1 + x + 2, lane), its rows start..stop."""
     n, columns, _ = out.shape
     views, bins = slope.shape
     half = 0.5 * (n - 1)
@@ -94,7 +94,7 @@ def _seen(n, y, cos, sin, radius, pitch, power, middle, bins, index, near, far):
 
 @compile_loop()
 def pixels(lanes, cos, sin, radius, pitch, power, out, start, stop):  # type: ignore[no-untyped-def]
-    """Filtered views (view, 1 + bin + 2, lane) -> image (y, x, lane), the rows start..stop."""
+    """Add views (view, 1 + bin + 2, lane) up in an image (y, x, lane), its rows start..stop."""
     views, columns, _ = lanes.shape
     n = out.shape[1]
     middle, bins = 0.5 * (columns - 4) + 1.0, columns - 3
@@ -109,7 +109,7 @@ def pixels(lanes, cos, sin, radius, pitch, power, out, start, stop):  # type: ig
 
 @compile_loop()
 def pixels_transposed(image, cos, sin, radius, pitch, power, out, start, stop):  # type: ignore[no-untyped-def]
-    """Image (y, x, lane) -> views (view, 1 + bin + 2, lane), the views start..stop."""
+    """Spread an image (y, x, lane) over views (view, 1 + bin + 2, lane), those from start to stop."""
     columns = out.shape[1]
     n = image.shape[1]
     middle, bins = 0.5 * (columns - 4) + 1.0, columns - 3

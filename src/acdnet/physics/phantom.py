@@ -120,7 +120,7 @@ class _Canvas:
         image += np.where((self.hu < -700) & (self.hu > -900), 60 * np.maximum(self.noise(1.5), -1.0), 0.0)
         smooth = gaussian_filter(image, 0.55 / self.pixel_mm)
         grain = np.where(smooth > -950, 7.0 * self.noise(0.6), 0.0)
-        return np.maximum(smooth + grain, AIR).astype(np.float32)
+        return np.asarray(np.maximum(smooth + grain, AIR), np.float32)
 
 
 def _pelvis(c: _Canvas, rng: Rng) -> None:
@@ -156,7 +156,7 @@ def _thorax(c: _Canvas, rng: Rng) -> None:
         c.tissue(lung & (np.abs(c.sheet.x) > 20), LUNG)
         for _ in range(14):  # vessels in the lung
             x, y = side * rng.uniform(45, 120), rng.uniform(-45, 40)
-            c.tissue(c.blob(x, y, *rng.uniform(1.2, 4.0, 2), rng.uniform(0, 3)) & lung, BLOOD)
+            c.tissue(c.blob(x, y, rng.uniform(1.2, 4.0), rng.uniform(1.2, 4.0), rng.uniform(0, 3)) & lung, BLOOD)
     c.tissue(c.blob(rng.uniform(18, 30), -22, rng.uniform(48, 58), rng.uniform(36, 44), 0.4), BLOOD)  # heart
     c.tissue(c.blob(rng.uniform(20, 30), -26, 22, 17, 0.5), BLOOD + 90)  # a chamber with contrast
     if rng.random() < 0.5:

@@ -45,9 +45,10 @@ class Simulation:
 
     def measured(self) -> Measured:
         """Return the slice as methods receive it."""
-        variant = "benchmark" if self.settings["protocol"] == "syndeeplesion" else "textbook"
+        raw = self.settings["protocol"] == "syndeeplesion"
         sinogram, trace = torch.from_numpy(self.sinogram), torch.from_numpy(self.trace)
-        return Measured(self.corrupted, self.metal, sinogram, trace, self.geometry, variant)
+        variant: Variant = "benchmark" if raw else "textbook"
+        return Measured(self.corrupted, self.metal, sinogram, trace, self.geometry, variant, projected=not raw)
 
 
 class Scanner(Protocol):
@@ -87,7 +88,7 @@ class BenchmarkScanner:
         sinogram = self._measure(share, rng)
         measured = Measured(self.clean, metal, sinogram, trace, self.geometry, "benchmark")
         filled = measured.interpolated()
-        corrupted, li = measured.reconstruct(torch.stack([sinogram, filled]))
+        corrupted, li = hounsfield(fbp(torch.stack([sinogram, filled]), self.geometry, "benchmark"))
         settings: Settings = {"protocol": "syndeeplesion", "metal": metal_name, "photons": self.PHOTONS}
         return Simulation(
             self.clean, corrupted, li, metal, trace.numpy(), sinogram.numpy(), filled.numpy(), self.geometry, settings

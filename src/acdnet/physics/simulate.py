@@ -31,16 +31,14 @@ def simulate(
     """
     clean, mask = checked_slice(hu), checked_metal(metal)
     if mask.shape != clean.shape:
-        raise InputRefused(f"the mask is {mask.shape[0]} x {mask.shape[1]}, the slice {clean.shape[0]} x {clean.shape[1]}")
+        raise InputRefused(f"the mask has the shape {mask.shape}, the slice {clean.shape}; they must be the same")
     if material not in METALS:
         raise ConfigError(f"no metal {material!r}; there are {', '.join(METALS)}")
     rng = np.random.default_rng(seed)
     return make_scanner(protocol, clean, pixel_mm, rng).with_metal(mask, material, rng)
 
 
-def make_scanner(
-    protocol: str, hu: NDArray[np.float32], pixel_mm: float | None, rng: np.random.Generator
-) -> Scanner:
+def make_scanner(protocol: str, hu: NDArray[np.float32], pixel_mm: float | None, rng: np.random.Generator) -> Scanner:
     """Return the scanner of a protocol for a slice."""
     if protocol == "syndeeplesion":
         return BenchmarkScanner(hu)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ def _read_png(path: Path) -> Shape:
     return np.asarray(grey > grey.max() / 2)
 
 
-def _read_arrays(path: Path) -> list[NDArray[np.generic]]:
+def _read_arrays(path: Path) -> list[NDArray[Any]]:
     read_limited(path, LARGEST_FILE)
     try:
         _check_sizes(path)
@@ -70,7 +71,7 @@ def _check_sizes(path: Path) -> None:
                 raise InputRefused(f"{path}: unpacks to more than {LARGEST_STACK:,} bytes")
 
 
-def _unstack(array: NDArray[np.generic], path: Path) -> list[Shape]:
+def _unstack(array: NDArray[Any], path: Path) -> list[Shape]:
     if array.dtype.kind not in "buif" or array.ndim not in (2, 3) or array.size == 0:
         raise InputRefused(f"{path}: holds {array.dtype} of shape {array.shape}; shapes are numbers, 2 or 3 axes")
     if array.dtype.kind == "f" and not np.isfinite(array).all():

@@ -73,7 +73,7 @@ def hip_cup(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
     cup = sheet.arc(head + scale * rng.uniform(5, 9), shell, inwards - rng.uniform(0, 0.8), rng.uniform(2.4, 3.4))
     neck = sheet.moved(0, 0, inwards + np.pi - rng.uniform(0, 0.7)).rod(scale * rng.uniform(15, 40), scale * 11)
     parts = [cup, sheet.disc(head)] + ([neck] if rng.random() < 0.5 else [])
-    return np.logical_or.reduce(parts)
+    return np.asarray(np.logical_or.reduce(parts))
 
 
 def spine_screws(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
@@ -127,7 +127,7 @@ def clips(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
         return _nothing(anatomy)
     total = _nothing(anatomy)
     for _ in range(rng.integers(1, 7)):
-        clip = first.moved(*rng.normal(0, 15, 2), rng.uniform(0, np.pi))
+        clip = first.moved(rng.normal(0, 15), rng.normal(0, 15), rng.uniform(0, np.pi))
         total |= clip.rod(scale * rng.uniform(4, 9), scale * rng.uniform(1.4, 2.2))
     return total
 
@@ -154,7 +154,7 @@ def sternal_wires(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
     thickness = scale * rng.uniform(1.2, 2.0)
     total = sheet.arc(scale * rng.uniform(5, 11), thickness, rng.uniform(0, 2 * np.pi), rng.uniform(1.0, 6.0))
     if rng.random() < 0.6:
-        twist = sheet.moved(*rng.uniform(-8, 8, 2), rng.uniform(0, np.pi))
+        twist = sheet.moved(rng.uniform(-8, 8), rng.uniform(-8, 8), rng.uniform(0, np.pi))
         total |= twist.rod(scale * rng.uniform(3, 8), 1.6 * thickness)
     return total
 
@@ -166,7 +166,7 @@ def leads(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
         return _nothing(anatomy)
     total = _nothing(anatomy)
     for _ in range(rng.integers(1, 4)):
-        lead = first.moved(*rng.normal(0, 25, 2), rng.uniform(0, 2 * np.pi))
+        lead = first.moved(rng.normal(0, 25), rng.normal(0, 25), rng.uniform(0, 2 * np.pi))
         thickness = scale * rng.uniform(1.8, 3.0)
         if rng.random() < 0.6:
             total |= lead.disc(thickness)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import pytest
+import torch
+
+from acdnet import compiled
+
+
+def test_compiles_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = numba.njit
+
+    def njit(cache: bool = False, **options: Any) -> Any:
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(**options)
+
+    monkeypatch.setattr(compiled, "njit", njit)
+
+    def double(x: float) -> float:
+        return 2 * x
+
+    assert compiled.compile_loop()(double)(3.0) == 6.0
+
+
+@pytest.mark.parametrize(("count", "threads"), [(1, 2), (7, 3), (0, 2), (5, 1)])
+def test_shares_cover_the_range_once(count: int, threads: int) -> None:
+    done: list[int] = []
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        compiled.shared_out(count, lambda first, last: done.extend(range(first, last)))
+    finally:
+        torch.set_num_threads(before)
+    assert sorted(done) == list(range(count))
+
+
+def test_an_error_in_a_thread_is_seen() -> None:
+    def fail(worker: int) -> None:
+        raise ValueError(str(worker))
+
+    with pytest.raises(ValueError, match="0"):
+        compiled.in_threads(fail, 2)
