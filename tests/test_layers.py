@@ -14,17 +14,27 @@ SOURCE = Path(acdnet.__file__).parent
 MAY_IMPORT = {
     "errors": set[str](),
     "units": set[str](),
+    "compiled": set[str](),
     "files": {"errors"},
     "config": {"errors"},
-    "model": {"config", "units", "errors"},
+    "slices": {"errors"},
+    "pictures": {"files"},
+    "physics": {"compiled", "units", "errors", "files"},
+    "model": {"compiled", "config", "units", "errors"},
+    "baselines": {"physics", "units", "errors"},
+    "dicom": {"slices", "errors", "files"},
+    "data": {"physics", "dicom", "slices", "pictures", "units", "errors", "files"},
     "train": {"model", "config", "units", "errors", "files"},
     "evaluate": {"units", "errors", "files"},
     "weights": {"model", "config", "units", "errors", "files"},
     "demo": {"model", "weights", "evaluate", "units", "errors", "files"},
     "__main__": {"cli"},
-    "cli": {"demo", "weights", "config", "errors"},
+    "cli": {"demo", "data", "weights", "config", "errors", "files"},
 }
-HEAVY = {"torch", "numpy", "scipy", "numba", "matplotlib", "skimage", "safetensors", "onnx", "onnxruntime"}
+HEAVY = {
+    *("torch", "numpy", "scipy", "numba", "matplotlib", "skimage", "safetensors", "onnx", "onnxruntime"),
+    *("pydicom", "nibabel", "h5py", "xraylib", "spekpy"),
+}
 
 
 def modules() -> list[Path]:

@@ -1,8 +1,5 @@
 """Winograd's convolution against torch's."""
 
-from typing import Any
-
-import numba
 import numpy as np
 import pytest
 import torch
@@ -10,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from acdnet.model import winograd
 from acdnet.model.winograd import WinogradTrunk, pack, unpack
 
 

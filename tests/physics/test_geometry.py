@@ -52,7 +52,15 @@ def test_a_scanner_around_an_image_sees_all_of_it(size: int, pixel_mm: float) ->
     ],
 )
 def test_impossible_scanners_are_refused(changes: dict[str, float], message: str) -> None:
-    good = {"size": 64, "pixel_cm": 0.2, "views": 64, "bins": 101, "bin_cm": 0.3, "source_cm": 50.0, "detector_cm": 40.0}
+    good = {
+        "size": 64,
+        "pixel_cm": 0.2,
+        "views": 64,
+        "bins": 101,
+        "bin_cm": 0.3,
+        "source_cm": 50.0,
+        "detector_cm": 40.0,
+    }
     FanBeam(**good)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=message):
         FanBeam(**(good | changes))  # type: ignore[arg-type]

@@ -49,7 +49,9 @@ def test_clinical_changes_nothing_that_metal_does_not_touch() -> None:
 
 
 def test_denser_metal_makes_worse_artifacts() -> None:
-    errors = [np.std((made := clinical(3, name)).corrupted[~METAL] - made.clean[~METAL]) for name in ("titanium", "CoCrMo")]
+    errors = [
+        np.std((made := clinical(3, name)).corrupted[~METAL] - made.clean[~METAL]) for name in ("titanium", "CoCrMo")
+    ]
     assert errors[0] < errors[1]
 
 
