@@ -18,7 +18,7 @@ def make_slice(hu: NDArray[Any], **tags: Any) -> FileDataset:
     meta.MediaStorageSOPClassUID = tags.get("SOPClassUID", CTImageStorage)
     meta.MediaStorageSOPInstanceUID = tags.get("SOPInstanceUID", generate_uid())
     meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    dataset = FileDataset(None, {}, file_meta=meta, preamble=b"\0" * 128)
+    dataset = FileDataset("made.dcm", {}, file_meta=meta, preamble=b"\0" * 128)
     known: dict[str, Any] = {
         "SOPClassUID": CTImageStorage,
         "SOPInstanceUID": meta.MediaStorageSOPInstanceUID,

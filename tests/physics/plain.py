@@ -16,7 +16,7 @@ def disc(g: FanBeam, x: float, y: float, radius: float, oversampling: int = 12) 
     line = ((np.arange(g.size) - (g.size - 1) / 2)[:, None] + offsets).ravel() * g.pixel_cm
     inside = (line[:, None] - x) ** 2 + (line[None, :] - y) ** 2 <= radius**2
     shares = inside.reshape(g.size, oversampling, g.size, oversampling).mean((1, 3))
-    return shares.astype(np.float32)
+    return np.asarray(shares, np.float32)
 
 
 def disc_projection(g: FanBeam, x: float, y: float, radius: float) -> NDArray[np.float64]:

@@ -71,7 +71,7 @@ def test_other_devices_take_the_same_steps(power: int, monkeypatch: pytest.Monke
         return [project(image, WIDE), transpose(sinogram, WIDE), back_project(sinogram, WIDE, power), back]
 
     compiled = all_four()
-    monkeypatch.setattr(projector, "_compiled", lambda stack: False)
+    monkeypatch.setattr(projector, "_compiled", lambda _: False)
     for ours, theirs in zip(compiled, all_four(), strict=True):
         assert torch.allclose(ours, theirs, atol=2e-5, rtol=1e-5)
 
