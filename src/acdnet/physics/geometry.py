@@ -18,6 +18,9 @@ from acdnet.errors import ConfigError
 MOST_FAN = math.radians(44.0)
 """Half of the fan must stay below 45 degrees, so that a ray of a view near 0 runs along y rather than x."""
 
+WIDEST_FAN = math.radians(40.0)
+"""Half of the widest fan that is chosen to cover an image."""
+
 BENCHMARK_SOURCE_PX = 1075.0
 """Source to centre, and centre to detector, of the benchmark in pixels."""
 
@@ -62,10 +65,12 @@ class FanBeam:
     def around(
         cls, size: int, pixel_cm: float, source_cm: float = 57.0, detector_cm: float = 47.0, views: int = 640
     ) -> FanBeam:
-        """Return a scanner whose fan covers the whole square image, with bins a little finer than its pixels."""
+        """Return a scanner whose fan covers the whole square image, with bins a little finer than its pixels.
+
+        An image that is too wide for the distances (its corners lie outside any real fan) gets a source further away.
+        """
         radius = math.sqrt(0.5) * size * pixel_cm
-        if radius >= 0.95 * source_cm * math.sin(MOST_FAN):
-            raise ConfigError(f"an image {size * pixel_cm:.0f} cm wide does not fit between source and detector")
+        source_cm = max(source_cm, radius / math.sin(WIDEST_FAN))
         half_width = source_cm * math.tan(math.asin(radius / source_cm))
         pitch = 0.92 * pixel_cm
         bins = 2 * math.ceil(half_width / pitch) + 1
