@@ -23,6 +23,7 @@ from acdnet.physics.simulate import PROTOCOLS
 from acdnet.slices import SliceRef
 
 METHODS = ("input", "li", "bhc", "nmar")
+SLICES, PAIRS = 12, 2
 COLUMNS = ("PSNR window", "SSIM window", "PSNR paper", "SSIM paper", "body HU", "soft HU", "bone HU", "ring HU")
 
 
@@ -31,8 +32,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default="phantom", help="source of clean slices")
     parser.add_argument("--split", default="", help="only slices of this split")
-    parser.add_argument("--slices", type=int, default=12, help="slices that are taken")
-    parser.add_argument("--pairs", type=int, default=2, help="implants per slice")
+    parser.add_argument("--slices", type=int, default=SLICES, help="slices that are taken")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="implants per slice")
     parser.add_argument("--exclude", default="", help="patients to leave out, as `acdnet simulate` takes them")
     given = parser.parse_args()
     exclude = [name for name in given.exclude.split(",") if name]
@@ -41,9 +42,14 @@ def main() -> None:
     chosen = [found[i * len(found) // given.slices] for i in range(min(given.slices, len(found)))]
     console = Console(width=150)
     for protocol in PROTOCOLS:
-        rows = compare(chosen, Recipe(protocol, seed=1, pairs=given.pairs))
+        rows = compare(chosen, recipe(protocol, given.pairs))
         title = f"{protocol}: {len(chosen)} slices of {Path(given.data).name} {given.split} x {given.pairs} implants"
         console.print(as_table(title, rows))
+
+
+def recipe(protocol: str, pairs: int) -> Recipe:
+    """Return what is simulated."""
+    return Recipe(protocol, seed=1, pairs=pairs)
 
 
 def compare(slices: list[SliceRef], recipe: Recipe) -> dict[str, list[Scores]]:
@@ -65,20 +71,25 @@ def means(scores: list[Scores]) -> list[float]:
     return [float(value) for value in values]
 
 
+def cells(rows: dict[str, list[Scores]], before: str, after: str) -> list[list[str]]:
+    """Return the rows of the table, the best of each column marked."""
+    averages = {name: means(scores) for name, scores in rows.items()}
+    best = [max(column) if n < 4 else min(column) for n, column in enumerate(zip(*averages.values(), strict=True))]
+    table = []
+    for name, values in averages.items():
+        line = [name]
+        for column, value, top in zip(COLUMNS, values, best, strict=True):
+            text = f"{value:.3f}" if "SSIM" in column else f"{value:.1f}"
+            line.append(f"{before}{text}{after}" if value == top else text)
+        table.append(line)
+    return table
+
+
 def as_table(title: str, rows: dict[str, list[Scores]]) -> Table:
-    """Lay the means out, the best of each column in bold."""
+    """Lay the means out for a terminal."""
     table = Table("method", *COLUMNS, title=title, caption="means; HU columns are RMSE without metal")
-    cells = {name: means(scores) for name, scores in rows.items()}
-    best = [max(column) if n < 4 else min(column) for n, column in enumerate(zip(*cells.values(), strict=True))]
-    for name, values in cells.items():
-        shown = [
-            f"{value:.3f}" if "SSIM" in column else f"{value:.1f}"
-            for column, value in zip(COLUMNS, values, strict=True)
-        ]
-        marked = [
-            f"[bold]{text}[/]" if value == top else text for text, value, top in zip(shown, values, best, strict=True)
-        ]
-        table.add_row(name, *marked)
+    for line in cells(rows, "[bold]", "[/]"):
+        table.add_row(*line)
     return table
 
 

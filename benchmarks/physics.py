@@ -41,6 +41,7 @@ Floats = NDArray[np.float32]
 ROUNDS = 5
 PAIRS = 4
 CONTESTANTS = ("numpy, 1 thread", "numba", "ours", "ours, a worker's share")
+COLUMNS = ("task", "statement", "seconds each", "each second", "ours is faster by")
 GEOMETRY = FanBeam.benchmark()
 
 
@@ -182,17 +183,24 @@ def _print_memory(name: str) -> None:
     print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
 
 
-def as_table(found: dict[str, dict[str, float]]) -> Table:
-    """Lay the times out."""
-    table = Table("task", "statement", title=f"416 x 416, 640 views, 641 bins, {torch.get_num_threads()} threads")
-    for column in ("seconds each", "each second", "ours is faster by"):
-        table.add_column(column, justify="right")
+def cells(found: dict[str, dict[str, float]]) -> list[list[str]]:
+    """Return the rows of the table."""
+    table = []
     for task, times in found.items():
         for name, seconds in times.items():
-            best = times[CONTESTANTS[2]]
-            table.add_row(task, name, f"{seconds:.3f}", f"{1 / seconds:.1f}", f"{seconds / best:.1f} x")
-        table.add_section()
+            faster = seconds / times[CONTESTANTS[2]]
+            table.append([task, name, f"{seconds:.3f}", f"{1 / seconds:.1f}", f"{faster:.1f} x"])
     return table
+
+
+def notes() -> list[str]:
+    """Return what the table does not say: agreement, memory, machine."""
+    memory = ", ".join(f"{name} {peak_megabytes(name):.0f} MB" for name in ("numba", "ours"))
+    return [
+        f"416 x 416 pixels, 640 views, 641 bins, {torch.get_num_threads()} threads, torch {torch.__version__}.",
+        f"Mean difference of our pairs from the plain ones: {agreement(make_case()):.2f} HU.",
+        f"Peak memory of a process that makes pairs: {memory}.",
+    ]
 
 
 def main() -> None:
@@ -205,10 +213,12 @@ def main() -> None:
         _print_memory(given.memory_of)
         return
     console = Console(width=110)
-    console.print(as_table(measure(given.rounds)))
-    console.print(f"mean difference of our pairs from the plain ones: {agreement(make_case()):.2f} HU")
-    for name in ("numba", "ours"):
-        console.print(f"peak memory while making pairs, {name}: {peak_megabytes(name):.0f} MB")
+    table = Table(*COLUMNS)
+    for line in cells(measure(given.rounds)):
+        table.add_row(*line)
+    console.print(table)
+    for note in notes():
+        console.print(note)
 
 
 if __name__ == "__main__":

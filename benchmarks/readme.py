@@ -1,20 +1,25 @@
-"""Write the tables and pictures of the README: `python -m benchmarks.readme`. No number in them is typed by hand."""
+"""Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
+
+No number in them is typed by hand. Parts: demo, bench, physics, methods, preview; all without an argument.
+"""
 
 from __future__ import annotations
 
+import argparse
 import re
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from acdnet.demo.run import CAPTION, run_demo
-from acdnet.demo.run import COLUMNS as DEMO_COLUMNS
-from benchmarks.model import COLUMNS, ROOT, ROUNDS, measure, notes
+from benchmarks.model import ROOT
+
+README, SIMULATION, PICTURES = ROOT / "README.md", ROOT / "docs" / "simulation.md", ROOT / "docs" / "pictures"
 
 
-def markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Format a table."""
+def markdown(header: Iterable[str], rows: Iterable[Iterable[str]], texts: int = 2) -> str:
+    """Format a table; its first columns are texts, the others numbers."""
     titles = list(header)
-    lines = [titles, ["---"] * 2 + ["---:"] * (len(titles) - 2), *rows]
+    lines = [titles, ["---"] * texts + ["---:"] * (len(titles) - texts), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -29,14 +34,65 @@ def put(path: Path, name: str, text: str) -> None:
     path.write_text(marked)
 
 
-def main() -> None:
-    readme = ROOT / "README.md"
-    demo = run_demo(ROOT / "docs" / "pictures", "default")
-    table = markdown(DEMO_COLUMNS, (row.cells() for row in demo.rows))
-    put(readme, "demo table", f"{table}\n\n{CAPTION}; model `{demo.model}`.")
+def demo() -> None:
+    """Run the demonstration."""
+    from acdnet.demo.run import CAPTION, COLUMNS, run_demo
+
+    made = run_demo(PICTURES, "default")
+    table = markdown(COLUMNS, (row.cells() for row in made.rows))
+    put(README, "demo table", f"{table}\n\n{CAPTION}; model `{made.model}`.")
+
+
+def bench() -> None:
+    """Measure the network."""
+    from benchmarks.model import COLUMNS, ROUNDS, measure, notes
+
     report = measure(ROUNDS)
     table = markdown(COLUMNS, (row.cells() for row in report.rows))
-    put(readme, "bench table", table + "\n\n" + "\n".join(f"- {note}" for note in notes(report)))
+    put(README, "bench table", table + "\n\n" + "\n".join(f"- {note}" for note in notes(report)))
+
+
+def physics() -> None:
+    """Measure the physics."""
+    from benchmarks.physics import COLUMNS, ROUNDS, cells, measure, notes
+
+    table = markdown(COLUMNS, cells(measure(ROUNDS)))
+    put(SIMULATION, "physics table", table + "\n\n" + "\n".join(f"- {note}" for note in notes()))
+
+
+def methods() -> None:
+    """Score the classical methods on phantoms."""
+    from acdnet.data.sources import open_source
+    from acdnet.physics.simulate import PROTOCOLS
+    from benchmarks.methods import COLUMNS, PAIRS, SLICES, cells, compare, recipe
+
+    slices = open_source("phantom", SLICES)
+    rows = [
+        [protocol, *row]
+        for protocol in PROTOCOLS
+        for row in cells(compare(slices, recipe(protocol, PAIRS)), "**", "**")
+    ]
+    note = f"Means over {SLICES} phantoms with {PAIRS} implants each; HU columns are RMSE without metal."
+    put(SIMULATION, "methods table", markdown(("protocol", "method", *COLUMNS), rows) + f"\n\n{note}")
+
+
+def preview() -> None:
+    """Draw the contact sheet."""
+    from acdnet.cli.simulate import simulate
+
+    with tempfile.TemporaryDirectory() as folder:
+        simulate(
+            "phantom", Path(folder) / "data", protocol="clinical", pairs=1, slices=6, preview=PICTURES / "preview.png"
+        )
+
+
+def main() -> None:
+    """Write the parts that are asked for."""
+    parts = {part.__name__: part for part in (demo, bench, physics, methods, preview)}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[[], *parts], default=[])
+    for name in parser.parse_args().parts or parts:
+        parts[name]()
 
 
 if __name__ == "__main__":
