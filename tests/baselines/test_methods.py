@@ -17,11 +17,11 @@ from acdnet.physics.simulate import PROTOCOLS, simulate
 SIZE = 208
 
 
-def phantom_scan(site: str, protocol: str, seed: int = 2) -> Simulation:
+def phantom_scan(site: str, protocol: str, seed: int = 3) -> Simulation:
     phantom = make_phantom(site, seed, SIZE)
     anatomy = find_anatomy(phantom.hu, phantom.pixel_mm)
     implant = draw_implant(anatomy, np.random.default_rng(seed), phantom.kinds)
-    return simulate(phantom.hu, implant.mask, protocol, seed, phantom.pixel_mm, "Ti6Al4V")
+    return simulate(phantom.hu, implant.mask, protocol, seed, phantom.pixel_mm, "CoCrMo")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -33,6 +33,18 @@ def test_nmar_beats_li_and_li_the_input(protocol: str) -> None:
         errors.append([hu_rmse(method(name)(made.measured()), made.clean, body) for name in ("input", "li", "nmar")])
     without, li, nmar = np.mean(errors, 0)
     assert nmar < li < without
+
+
+def test_nmar_beside_metal_under_the_skin() -> None:
+    """A pacemaker: beside its trace there is air, where the prior is empty and a quotient would explode."""
+    phantom = make_phantom("thorax", 4, SIZE)
+    anatomy = find_anatomy(phantom.hu, phantom.pixel_mm)
+    mask = draw_implant(anatomy, np.random.default_rng(4), ("pacemaker",)).mask
+    for protocol in PROTOCOLS:
+        made = simulate(phantom.hu, mask, protocol, 1, phantom.pixel_mm, "titanium")
+        body = (made.clean > -500) & ~made.metal
+        errors = [hu_rmse(method(name)(made.measured()), made.clean, body) for name in ("li", "nmar")]
+        assert errors[1] < 1.1 * errors[0]
 
 
 def test_bhc_straightens_what_metal_adds() -> None:

@@ -22,8 +22,9 @@ LEAST_BONE_MU = 1.2 * WATER_MU
 SIGMA, REACH = 1.0, 2
 """The image is smoothed before it is cut into tissues: a Gaussian of 5 x 5 pixels."""
 
-TINY = 1e-6
-"""Keeps the quotient finite where the prior is empty."""
+LEAST_PATH = 0.1 * WATER_MU
+"""Rays with less of the prior (a millimetre of water) run beside the body: their quotient is taken to be 1. Published
+accounts add 1e-6 to the divisor instead; beside metal under the skin the quotient then explodes, and the image with it."""
 
 BINS = 2048
 """Cells of the histogram that is clustered."""
@@ -41,9 +42,10 @@ def nmar_raw(measured: Measured) -> NDArray[np.float32]:
 
 def _nmar(measured: Measured, hu: NDArray[np.float32]) -> NDArray[np.float32]:
     prior = make_prior(attenuation(hu).numpy(), measured.metal)
-    normaliser = project(torch.from_numpy(prior), measured.geometry) + TINY
-    quotient = interpolate(measured.sinogram / normaliser, measured.trace)
-    filled = torch.where(measured.trace, quotient * normaliser, measured.sinogram)
+    normaliser = project(torch.from_numpy(prior), measured.geometry)
+    beside = normaliser < LEAST_PATH
+    quotient = torch.where(beside, 1.0, measured.sinogram / normaliser.clamp(min=LEAST_PATH))
+    filled = torch.where(measured.trace, interpolate(quotient, measured.trace) * normaliser, measured.sinogram)
     return measured.reconstruct(filled)
 
 

@@ -106,40 +106,47 @@ class ClinicalScanner:
     where no raw data are at hand.
     """
 
+    VIEWS = 984
     SOURCE_CM = (54.1, 59.5)
     SOURCE_TO_DETECTOR_CM = (94.9, 108.5)
     TUBES = ("100kVp", "120kVp", "120kVp", "140kVp")
     PHOTONS = (2e5, 2e6)
-    SCATTER_SHARE = (0.0, 4e-5)
-    """Scattered photons in a bin, as a share of the open beam."""
+    SCATTER_SHARE = (1e-5, 2e-4)
+    """Scattered photons in a bin that no correction removed, as a share of the open beam."""
+    LOW_COUNT = 30.0
+    """Bins that counted fewer photons are averaged with their neighbours, as scanners do against streaks of noise."""
+    FULL = 0.5
+    """Probability that metal fills the whole thickness of the slice; otherwise a share of it is drawn."""
+    FILL = (0.5, 0.99)
     CEILINGS_HU = (3071.0, 30_000.0)
     """Scanners store 12 bits, or more."""
     FLOOR_HU = -1024.0
-    KERNELS: tuple[Variant, ...] = ("soft", "soft", "textbook")
     DEGREE = 5
     """Of the water correction; real patients need more than the benchmark's."""
     SUBRAYS = 2
-    """Rays across a bin. What they measure is averaged before the logarithm: this is what softens the edge of metal."""
+    """Rays across a bin. What they measure is averaged before the logarithm; this softens the edge of metal."""
 
     def __init__(self, hu: NDArray[np.float32], pixel_mm: float, rng: np.random.Generator) -> None:
         source = float(rng.uniform(*self.SOURCE_CM))
         detector = float(rng.uniform(*self.SOURCE_TO_DETECTOR_CM)) - source
         self.clean = np.maximum(hu, np.float32(self.FLOOR_HU))
         self.pixel_mm = pixel_mm
-        self.geometry = FanBeam.around(len(hu), pixel_mm / 10, source, detector)
+        self.scan = FanBeam.around(len(hu), pixel_mm / 10, source, detector, self.VIEWS)
+        self.geometry = FanBeam.around(len(hu), pixel_mm / 10)  # ours, for projecting images
         self.beam: Beam = beam(self.TUBES[rng.integers(len(self.TUBES))]).energy_integrating()
         self.correction = water_correction(self.beam, self.DEGREE)
         self.tissue = torch.stack(split(attenuation(self.clean)))
-        self.paths = project(self.tissue, self.geometry)
+        self.paths = project(self.tissue, self.scan)
 
     def with_metal(self, metal: NDArray[np.bool_], metal_name: str, rng: np.random.Generator) -> Simulation:
         photons = float(np.exp(rng.uniform(*np.log(self.PHOTONS))))
         scatter = float(rng.uniform(*self.SCATTER_SHARE))
         ceiling = float(rng.choice(self.CEILINGS_HU))
-        kernel = self.KERNELS[rng.integers(len(self.KERNELS))]
+        fill = 1.0 if rng.random() < self.FULL else float(rng.uniform(*self.FILL))
 
-        change = self._change(torch.from_numpy(metal), metal_name, photons, scatter, rng)
-        difference = fbp(change, self.geometry, kernel).numpy() * np.float32(1000.0 / WATER_MU)
+        share, trace = self._share(torch.from_numpy(metal), metal_name, fill)
+        change = self._change(share, trace, photons, scatter, rng)
+        difference = fbp(change, self.scan, "soft").numpy() * np.float32(1000.0 / WATER_MU)
         corrupted = np.clip(self.clean + difference, self.FLOOR_HU, ceiling)
 
         measured = Measured.from_image(corrupted, metal, self.geometry)
@@ -149,12 +156,12 @@ class ClinicalScanner:
             "metal": metal_name,
             "photons": photons,
             "scatter": scatter,
+            "fill": fill,
             "ceiling_hu": ceiling,
-            "kernel": kernel,
             "beam": self.beam.name,
             "pixel_mm": self.pixel_mm,
-            "source_cm": self.geometry.source_cm,
-            "detector_cm": self.geometry.detector_cm,
+            "source_cm": self.scan.source_cm,
+            "detector_cm": self.scan.detector_cm,
         }
         return Simulation(
             self.clean,
@@ -168,23 +175,44 @@ class ClinicalScanner:
             settings,
         )
 
-    def _change(
-        self, metal: Tensor, metal_name: str, photons: float, scatter: float, rng: np.random.Generator
-    ) -> Tensor:
-        """Return the sinogram with metal minus that without; zero where no metal was crossed."""
-        g, subrays = self.geometry, self.SUBRAYS
+    def _share(self, metal: Tensor, metal_name: str, fill: float) -> tuple[Tensor, Tensor]:
+        """Return the share of the beam behind the rays that cross metal, and where these are in the sinogram.
+
+        Metal that fills only part of the slice's thickness lets the beam through the rest.
+        """
+        g, subrays = self.scan, self.SUBRAYS
         fine = replace(g, bins=g.bins * subrays, bin_cm=g.bin_cm / subrays)
         hidden = project(self.tissue * metal, g)  # tissue that metal takes the place of
         path = project(metal.float(), fine).unflatten(1, (g.bins, subrays))
         trace = (path > 0).any(2)
+        beside = self._rays(self.paths - hidden, trace)
+        tissue = {name: left[:, None].expand(-1, subrays) for name, left in beside.items()}
+        metal_path = material(metal_name).mu * path[trace]
+        through = transmitted({**tissue, metal_name: metal_path}, self.beam).mean(1)
+        return fill * through + (1 - fill) * transmitted(self._rays(self.paths, trace), self.beam), trace
 
-        def rays(paths: Tensor) -> dict[str, Tensor]:
-            return {"water": paths[0][trace], "bone": paths[1][trace]}
-
-        tissue = {name: left[:, None].expand(-1, subrays) for name, left in rays(self.paths - hidden).items()}
-        share = transmitted({**tissue, metal_name: material(metal_name).mu * path[trace]}, self.beam).mean(1)
-        with_metal = correct(count(share, photons, scatter * photons, rng), self.correction)
-        without = correct(-torch.log(transmitted(rays(self.paths), self.beam)), self.correction)
-        change = torch.zeros(g.sinogram_shape)
-        change[trace] = with_metal - without
+    def _change(self, share: Tensor, trace: Tensor, photons: float, scatter: float, rng: np.random.Generator) -> Tensor:
+        """Return the sinogram with metal minus that without; zero where no metal was crossed."""
+        clean = transmitted(self._rays(self.paths, trace), self.beam)
+        counts = torch.full(self.scan.sinogram_shape, torch.inf)
+        counts[trace] = photons * torch.exp(-count(share, photons, scatter * photons, rng))
+        with_metal = -torch.log(_without_low_counts(counts, self.LOW_COUNT)[trace] / photons)
+        change = torch.zeros(self.scan.sinogram_shape)
+        change[trace] = correct(with_metal, self.correction) - correct(-torch.log(clean), self.correction)
         return change
+
+    @staticmethod
+    def _rays(paths: Tensor, trace: Tensor) -> dict[str, Tensor]:
+        return {"water": paths[0][trace], "bone": paths[1][trace]}
+
+
+def _without_low_counts(counts: Tensor, limit: float) -> Tensor:
+    """Average counts below a limit with their neighbours in the trace, over 3 views and 3 bins."""
+    inside = torch.isfinite(counts)
+    kept = torch.where(inside, counts, 0.0)
+
+    def around(values: Tensor) -> Tensor:
+        return torch.nn.functional.avg_pool2d(values[None], 3, 1, 1)[0]
+
+    mean = around(kept) / around(inside.to(counts)).clamp(min=1e-6)
+    return torch.where(kept < limit, mean, kept)

@@ -62,7 +62,7 @@ def find_anatomy(hu: NDArray[np.float32], pixel_mm: float) -> Anatomy:
     body = binary_fill_holes(regions == 1 + int(sizes.argmax()))
     rows, columns = np.nonzero(body.any(1))[0], np.nonzero(body.any(0))[0]
     bone = binary_opening((hu > BONE_HU) & body)
-    thick = binary_erosion(binary_fill_holes(bone), iterations=max(1, round(THICK_MM / pixel_mm)))
+    thick = binary_erosion(binary_fill_holes(bone), iterations=max(1, int(THICK_MM / pixel_mm)))
     head = (columns[-1] - columns[0]) * pixel_mm < HEAD_MM
     teeth = (hu > ENAMEL_HU) & body if head else np.zeros_like(body)
     return Anatomy(body, bone, thick, teeth, pixel_mm, rows[0], rows[-1], columns[0], columns[-1])
