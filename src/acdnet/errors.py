@@ -38,3 +38,11 @@ class MissingExtra(AcdnetError):
 
     def __init__(self, purpose: str, packages: str) -> None:
         super().__init__(f"{purpose} needs more packages: pip install {packages}")
+
+
+class TrainingStopped(AcdnetError):
+    """Training ended before its time: it was asked to, or its loss is not a number. The last checkpoint is kept."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code

@@ -24,7 +24,7 @@ SIGMA, REACH = 1.0, 2
 
 LEAST_PATH = 0.1 * WATER_MU
 """Rays with less of the prior (a millimetre of water) run beside the body: their quotient is taken to be 1. Published
-accounts add 1e-6 to the divisor instead; beside metal under the skin the quotient then explodes, and the image with it."""
+accounts add 1e-6 to the divisor instead; beside metal under the skin the quotient then explodes, the image with it."""
 
 BINS = 2048
 """Cells of the histogram that is clustered."""

@@ -13,6 +13,7 @@ from acdnet.cli.export import export
 from acdnet.cli.import_weights import import_weights
 from acdnet.cli.models import models
 from acdnet.cli.simulate import simulate
+from acdnet.cli.train import train
 from acdnet.errors import AcdnetError, ResourceError
 
 OUT_OF_MEMORY = "out of memory; nothing was written"
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(simulate)
+app.command()(train)
 app.command()(models)
 app.command(name="import-weights")(import_weights)
 app.command()(export)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from acdnet.model.ranks import ranks
 from acdnet.model.trunk_cpu import EPS, TrainingTrunk
 
 Module = TypeVar("Module", bound=nn.Module)
@@ -71,7 +72,7 @@ class Trunk(nn.Sequential):
         y: Tensor
         y, *moments = TrainingTrunk.apply(x, self.frugal, *weights)  # type: ignore[no-untyped-call]
         for norm, mean, var in zip(norms, moments[::2], moments[1::2], strict=True):
-            _update_running(norm, mean, var, pixels=x.numel() // x.shape[1])
+            _update_running(norm, mean, var, pixels=x.numel() // x.shape[1] * ranks())
         return y
 
     def blocks(self) -> Iterator[ResidualBlock]:

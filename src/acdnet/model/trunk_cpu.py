@@ -14,6 +14,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+from acdnet.model.ranks import ranks, sum_over_ranks
+
 EPS = 1e-5
 """Added to the variance, as `nn.BatchNorm2d` does by default."""
 
@@ -142,9 +144,11 @@ def _sum_pixels(matrix: Tensor) -> Tensor:
 
 
 def _moments(z: Tensor) -> Moments:
+    """Measure the whole batch, on all processes."""
     matrix = _matrix(z)
-    mean = _sum_pixels(matrix) / len(matrix)
-    return Moments(mean, _sum_pixels((matrix - mean).square_()) / len(matrix))
+    pixels = len(matrix) * ranks()
+    mean = sum_over_ranks(_sum_pixels(matrix)) / pixels
+    return Moments(mean, sum_over_ranks(_sum_pixels((matrix - mean).square_())) / pixels)
 
 
 def _normalise(z: Tensor, m: Moments, gamma: Tensor, beta: Tensor) -> Tensor:
@@ -159,7 +163,8 @@ def _unnormalise(grad: Tensor, z: Tensor, m: Moments, gamma: Tensor) -> tuple[Te
     g, rstd = _matrix(grad), (m.var + EPS).rsqrt()
     normal = torch.addcmul(-m.mean * rstd, _matrix(z), rstd)
     beta, gamma_grad = _sum_pixels(g), _sum_pixels(g * normal)
-    grad_z = torch.addcmul(beta / len(g), normal, gamma_grad / len(g), out=normal)
+    through_mean, through_var = sum_over_ranks(torch.stack([beta, gamma_grad])) / (len(g) * ranks())
+    grad_z = torch.addcmul(through_mean, normal, through_var, out=normal)
     torch.sub(g, grad_z, out=grad_z).mul_(gamma * rstd)
     B, C, H, W = z.shape
     return grad_z.view(B, H, W, C).permute(0, 3, 1, 2), gamma_grad, beta

@@ -1,0 +1,148 @@
+"""Pairs for training and evaluation, wherever they are: stores of `acdnet simulate`, or the benchmark's folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acdnet.data.benchmark import LIST, read_list, read_pair
+from acdnet.data.store import MANIFEST, Pair, Store
+from acdnet.errors import InputRefused
+from acdnet.files import read_limited, sha256
+
+MASKS = "masks.npy"
+"""Where a benchmark folder keeps its masks, (512, 512, n)."""
+EVERYTHING = slice(None)
+
+
+@dataclass(frozen=True)
+class PairInfo:
+    """What is known of a pair without reading it."""
+
+    name: str
+    patient: str
+    split: str
+    metal_pixels: int | None
+
+
+class PairSet(Protocol):
+    """Pairs that can be read, whole or in part."""
+
+    folder: Path
+    size: int
+    protocol: str
+    identity: str
+    """A hash of what it holds."""
+
+    def infos(self) -> list[PairInfo]: ...
+
+    def read(self, index: int, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Pair: ...
+
+    def sinogram(self, index: int) -> NDArray[np.float32] | None: ...
+
+    def pixel_mm(self, index: int) -> float | None: ...
+
+
+class StorePairs:
+    """The pairs of some splits of a store."""
+
+    def __init__(self, folder: Path, splits: Sequence[str] = ()) -> None:
+        self.folder, self.store = folder, Store(folder)
+        self.size, self.protocol = self.store.size, str(self.store.manifest.get("protocol", ""))
+        self.identity = sha256(read_limited(folder / MANIFEST, 512 * 2**20))
+        there = {entry["split"] for entry in self.store.slices}
+        missing = sorted(set(splits) - there)
+        if missing:
+            raise InputRefused(f"{folder}: has no split {missing[0]!r}; there are {', '.join(sorted(there))}")
+        self.index = [pair for split in sorted(splits or there) for pair in self.store.select(split)]
+
+    def infos(self) -> list[PairInfo]:
+        found = []
+        for n, k in self.index:
+            entry = self.store.slices[n]
+            pixels = entry["pairs"][k].get("metal_pixels")
+            found.append(PairInfo(f"{entry['name']}/{k}", entry["patient"], entry["split"], pixels))
+        return found
+
+    def read(self, index: int, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Pair:
+        return self.store.pair(*self.index[index], rows, columns)
+
+    def sinogram(self, index: int) -> NDArray[np.float32] | None:
+        return self.store.sinogram(*self.index[index])
+
+    def pixel_mm(self, index: int) -> float | None:
+        value = self.store.slices[self.index[index][0]].get("pixel_mm")
+        return float(value) if value is not None else None
+
+
+class BenchmarkPairs:
+    """A folder of the benchmark as published: slices in a list, masks in an array, one h5 file per pair."""
+
+    def __init__(self, folder: Path, name: str = LIST) -> None:
+        self.folder, self.protocol = folder, "syndeeplesion"
+        self.masks = _read_masks(folder / MASKS) if (folder / MASKS).exists() else None
+        self.index = [(gt, k) for gt in read_list(folder, name) for k in _masks_of(gt)]
+        if not self.index:
+            raise InputRefused(f"{folder}: the list names no slice with pairs (0.h5, 1.h5, ... beside gt.h5)")
+        self.size = self.read(0).clean.shape[0]
+        names = "\n".join(f"{gt.relative_to(folder)} {k}" for gt, k in self.index)
+        self.identity = sha256(names.encode())
+
+    def infos(self) -> list[PairInfo]:
+        """Take the first part of a folder's name (000195_02_02) as the patient."""
+        found = []
+        for gt, k in self.index:
+            place = gt.parent.relative_to(self.folder)
+            found.append(PairInfo(f"{place}/{k}", place.parts[0].split("_")[0], "", None))
+        return found
+
+    def read(self, index: int, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Pair:
+        gt, k = self.index[index]
+        pair = read_pair(gt, k, self.masks)
+        whole = (pair.clean, pair.corrupted, pair.li)
+        clean, corrupted, li = (image[rows, columns] for image in whole)
+        return Pair(clean, corrupted, li, pair.metal[rows, columns])
+
+    def sinogram(self, index: int) -> NDArray[np.float32] | None:
+        gt, k = self.index[index]
+        return read_pair(gt, k, self.masks).sinogram
+
+    def pixel_mm(self, index: int) -> float | None:  # noqa: ARG002 the protocol makes all patients the same width
+        return None
+
+
+def _masks_of(gt: Path) -> list[int]:
+    return sorted(int(path.stem) for path in gt.parent.glob("*.h5") if path.stem.isdigit())
+
+
+@lru_cache(maxsize=4)
+def _read_masks(path: Path) -> NDArray[np.uint8]:
+    try:
+        masks = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputRefused(f"{path}: is not an array file that can be read ({error})") from error
+    if masks.ndim != 3 or masks.dtype.kind not in "bu":
+        raise InputRefused(f"{path}: holds {masks.dtype} of shape {masks.shape}; masks are H x W x n, 0 or 1")
+    return np.asarray(masks, np.uint8)
+
+
+def open_pairs(folder: Path, splits: Sequence[str] = ()) -> PairSet:
+    """Open a store or a benchmark folder."""
+    if (folder / LIST).is_file() and not (folder / "slices").is_dir():
+        return BenchmarkPairs(folder)
+    return StorePairs(folder, splits)
+
+
+def check_apart(train: Iterable[PairSet], held_out: Iterable[PairSet]) -> None:
+    """Refuse a patient who is trained on and held out."""
+    seen = {info.patient for pairs in train for info in pairs.infos()}
+    for pairs in held_out:
+        for info in pairs.infos():
+            if info.patient in seen:
+                raise InputRefused(f"{pairs.folder}: patient {info.patient} is also in the training data")

@@ -1,0 +1,35 @@
+"""A moving average of the weights (EMA): it scores better than the last weights, once its statistics are measured."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from acdnet.model.acdnet import ACDNet
+from acdnet.train.batchnorm import recalibrate
+
+
+class Average:
+    """The average of a model's weights; with decay 0 it is the model as it stands."""
+
+    def __init__(self, model: ACDNet, decay: float) -> None:
+        self.model, self.decay = copy.deepcopy(model), decay
+
+    @torch.no_grad()
+    def update(self, model: ACDNet, step: int) -> None:
+        """Take in the weights after a step; early on the average is shorter, so that it forgets the start."""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        for kept, new in zip(self.model.state_dict().values(), model.state_dict().values(), strict=True):
+            if kept.is_floating_point():
+                kept.lerp_(new, 1 - decay)
+            else:
+                kept.copy_(new)
+
+    def calibrated(self, batches: Iterable[tuple[Tensor, ...]]) -> ACDNet:
+        """Return a copy in evaluation mode whose batch normalisation was measured on the batches."""
+        model = copy.deepcopy(self.model)
+        recalibrate(model, batches)
+        return model.eval()

@@ -1,0 +1,245 @@
+"""The settings of a training run: a TOML file, checked key by key, with recipes for what is not said.
+
+name = "my-model"
+[model]
+architecture = "acdnet-s"
+[data]
+train = ["data/train"]
+val = ["data/val"]
+[training]
+recipe = "short"
+minutes = 60
+[run]
+folder = "runs/my-model"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from acdnet.config import ARCHITECTURES, ACDNetConfig
+from acdnet.errors import ConfigError
+from acdnet.files import read_limited
+
+LARGEST_FILE = 2**20
+Section = TypeVar("Section")
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """The network: a named architecture, and if wanted another value for one of its sizes."""
+
+    architecture: str = "acdnet"
+    start_from: str = ""
+    """A model to begin with instead of random weights: a shipped name or a file."""
+    T: int = 0
+    N: int = 0
+    d: int = 0
+    p: int = 0
+    N_p: int = 0
+    blocks: int = 0
+    order: str = ""
+    frugal: bool = False
+    """Half the memory for a little more time."""
+
+    def network(self) -> ACDNetConfig:
+        """Return the architecture with the sizes that were given."""
+        if self.architecture not in ARCHITECTURES:
+            raise ConfigError(f"no architecture {self.architecture!r}; there are {', '.join(ARCHITECTURES)}")
+        names = [entry.name for entry in fields(ACDNetConfig)]
+        given = {name: getattr(self, name) for name in names if getattr(self, name)}
+        return replace(ARCHITECTURES[self.architecture], **given)
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """Where the pairs are: stores of `acdnet simulate`, or folders of the benchmark."""
+
+    train: tuple[str, ...] = ()
+    val: tuple[str, ...] = ()
+    train_splits: tuple[str, ...] = ("train",)
+    val_splits: tuple[str, ...] = ("val",)
+    val_pairs: int = 16
+    """Pairs that validation takes, evenly from all."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How weights are learnt. A recipe gives the values that are not said."""
+
+    recipe: str = "short"
+    seed: int = 0
+    patches: int = 0
+    """Patches to see in all; one of patches and minutes is needed unless the recipe says."""
+    minutes: float = 0.0
+    """Time to spend; it becomes a number of patches once the speed is known."""
+    batch: int = 8
+    """Patches in a step, over all processes."""
+    patch: int = 64
+    rate: float = 1e-3
+    warm_up: float = 0.03
+    """Share of the run in which the rate rises to its peak."""
+    schedule: str = "cosine"
+    """cosine, or steps (halved at the given shares of the run)."""
+    halve_at: tuple[float, ...] = ()
+    final_share: float = 0.01
+    """What the cosine leaves of the rate."""
+    beta1: float = 0.5
+    beta2: float = 0.999
+    clip: float = 100.0
+    """Largest norm of the gradient; 0: no limit."""
+    average: float = 0.998
+    """Decay of the moving average of the weights; 0: none."""
+    focus: float = 0.5
+    """Share of the patches that are taken where the artifact is strong."""
+
+    def __post_init__(self) -> None:
+        limits = {
+            "batch": (1, 4096), "patch": (16, 1024), "rate": (1e-8, 1.0), "warm_up": (0.0, 0.9), "minutes": (0, 1e7),
+            "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
+            "average": (0.0, 0.99999), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1), "patches": (0, 10**12),
+        }  # fmt: skip
+        for name, (least, most) in limits.items():
+            if not least <= getattr(self, name) <= most:
+                raise ConfigError(f"training.{name} is {getattr(self, name)}; it must lie between {least} and {most}")
+        if self.schedule not in ("cosine", "steps"):
+            raise ConfigError(f"training.schedule is {self.schedule!r}; it is cosine or steps")
+
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "short": {},
+    "paper": {
+        "patches": 300 * 800 * 32, "batch": 32, "rate": 2e-4, "warm_up": 0.0, "schedule": "steps",
+        "halve_at": (50 / 300, 100 / 300, 150 / 300, 200 / 300), "clip": 0.0, "average": 0.0, "focus": 0.0,
+    },
+}  # fmt: skip
+"""`paper`: 300 epochs of 800 batches of 32 patches, rate 2e-4 halved at epochs 50, 100, 150, 200. `short`: ours."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """Where a run lives and how often it stops to save and to score."""
+
+    folder: str = ""
+    checkpoint_minutes: float = 3.0
+    validate_minutes: float = 20.0
+    log_steps: int = 20
+    loaders: int = 1
+    """Threads that read patches."""
+    device: str = "auto"
+    devices: int = 1
+    """Processes to start here; `torchrun` starts them itself."""
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """All settings of a run."""
+
+    name: str = "model"
+    model: ModelSettings = field(default_factory=ModelSettings)
+    data: DataSettings = field(default_factory=DataSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    run: RunSettings = field(default_factory=RunSettings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as TOML and JSON know them."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
+
+    def check(self) -> None:
+        """Refuse a run that cannot start."""
+        if not self.data.train:
+            raise ConfigError("data.train is empty; name at least one store")
+        if not self.run.folder:
+            raise ConfigError("run.folder is not said; a run needs a folder")
+        if not self.training.patches and not self.training.minutes:
+            raise ConfigError("neither training.patches nor training.minutes is said; a run needs an end")
+        self.model.network()
+
+
+def read_config(path: Path, changes: Sequence[str] = ()) -> TrainConfig:
+    """Read a TOML file; `changes` are `section.key=value` from the command line and win over it."""
+    try:
+        given = tomllib.loads(read_limited(path, LARGEST_FILE).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is not TOML ({error})") from error
+    for change in changes:
+        _apply(given, change)
+    return from_dict(given)
+
+
+def _apply(given: dict[str, Any], change: str) -> None:
+    key, equals, text = change.partition("=")
+    *sections, name = key.strip().split(".")
+    if not equals or len(sections) > 1:
+        raise ConfigError(f"--set {change!r}: write section.key=value")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    target = given
+    for section in sections:
+        target = target.setdefault(section, {})
+        if not isinstance(target, dict):
+            raise ConfigError(f"--set {change!r}: {section} is not a section")
+    target[name] = value
+
+
+def from_dict(given: Mapping[str, Any]) -> TrainConfig:
+    """Build settings from plain values, refusing unknown keys and wrong types."""
+    known = {"name", "model", "data", "training", "run"}
+    unknown = sorted(given.keys() - known)
+    if unknown:
+        raise ConfigError(f"no setting {unknown[0]!r}; there are {', '.join(sorted(known))}")
+    name = given.get("name", "model")
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"name is {name!r}; it must be a text")
+    training = dict(given.get("training", {}))
+    recipe = training.get("recipe", "short")
+    if recipe not in RECIPES:
+        raise ConfigError(f"no recipe {recipe!r}; there are {', '.join(RECIPES)}")
+    if "minutes" in training or "patches" in training:
+        training = {key: value for key, value in RECIPES[recipe].items() if key != "patches"} | training
+    else:
+        training = RECIPES[recipe] | training
+    return TrainConfig(
+        name,
+        _section(ModelSettings, given.get("model", {}), "model"),
+        _section(DataSettings, given.get("data", {}), "data"),
+        _section(TrainingSettings, training, "training"),
+        _section(RunSettings, given.get("run", {}), "run"),
+    )
+
+
+def _section(kind: type[Section], given: Any, name: str) -> Section:
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"{name} is {given!r}; it must be a section, [{name}]")
+    hints = get_type_hints(kind)
+    values = {}
+    for key, value in given.items():
+        if key not in hints:
+            raise ConfigError(f"no setting {name}.{key}; there are {', '.join(hints)}")
+        values[key] = _typed(value, hints[key], f"{name}.{key}")
+    return kind(**values)
+
+
+def _typed(value: Any, wanted: Any, key: str) -> Any:
+    if wanted in (tuple[str, ...], tuple[float, ...]):
+        inner = str if wanted == tuple[str, ...] else float
+        items = value if isinstance(value, list | tuple) else [value]
+        return tuple(_typed(item, inner, key) for item in items)
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+        raise ConfigError(f"{key} is {value!r}; it must be a {wanted.__name__}")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value

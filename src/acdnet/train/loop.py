@@ -1,0 +1,297 @@
+"""The training loop: patches in, Eq. (15), Adam, a moving average, checkpoints, scores, and a model with its card."""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from acdnet.data.pairs import check_apart, open_pairs
+from acdnet.errors import ConfigError, InputRefused, TrainingStopped
+from acdnet.model.acdnet import ACDNet
+from acdnet.model.trunk import Trunk, channels_last
+from acdnet.train.average import Average
+from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkpoint
+from acdnet.train.config import TrainConfig
+from acdnet.train.log import Log
+from acdnet.train.loss import Loss, acdnet_loss
+from acdnet.train.patches import Batch, Batches, Patches
+from acdnet.train.schedule import rate
+from acdnet.train.validate import validate
+from acdnet.weights.card import Card, Training
+from acdnet.weights.load import read_model
+from acdnet.weights.save import save_model
+from acdnet.weights.shipped import find_model
+
+CALIBRATION_BATCHES = 40
+CALIBRATION_SEED = 10**6
+"""Batches for measuring batch normalisation are drawn with another seed than those of training."""
+TIMED_STEPS = 8
+"""Steps after which a number of minutes becomes a number of patches."""
+
+
+class WithLoss(nn.Module):
+    """The network and its loss as one module: what several processes train together."""
+
+    def __init__(self, network: ACDNet) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, Y: Tensor, X_li: Tensor, X: Tensor, I: Tensor) -> Loss:
+        return acdnet_loss(self.network(Y, X_li, I), Y, X, I)
+
+
+class Trainer:
+    """A run: model, optimiser, average, and how far it has come."""
+
+    def __init__(self, config: TrainConfig, fabric: Any) -> None:
+        config.check()
+        self.config, self.fabric = config, fabric
+        self.folder = Path(config.run.folder)
+        self.train = [open_pairs(Path(folder), config.data.train_splits) for folder in config.data.train]
+        self.val = [open_pairs(Path(folder), config.data.val_splits) for folder in config.data.val]
+        check_apart(self.train, self.val)
+        torch.manual_seed(config.training.seed)
+        self.raw = channels_last(_make_model(config))
+        for module in self.raw.modules():
+            if isinstance(module, Trunk):
+                module.frugal = config.model.frugal
+        t = config.training
+        optimiser = torch.optim.Adam(self.raw.parameters(), lr=t.rate, betas=(t.beta1, t.beta2))
+        self.average = Average(self.raw, t.average)
+        self.model, self.optimiser = fabric.setup(WithLoss(self.raw), optimiser)
+        self.step = 0
+        self.seconds = 0.0
+        self.total = -(-t.patches // t.batch) if t.patches else 0
+        """Steps of the whole run; 0 until a number of minutes has become one."""
+
+    # state -------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return all that the run needs to go on as if it had never stopped."""
+        return {
+            "config": self.config.to_dict(),
+            "data": self.data_identity(),
+            "step": self.step,
+            "total": self.total,
+            "seconds": self.seconds,
+            "model": self.raw.state_dict(),
+            "average": self.average.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "rng": torch.get_rng_state(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take up a run from its state."""
+        if state["data"] != self.data_identity():
+            raise InputRefused(f"{self.folder}: the training data are not those the run was begun with")
+        if state["config"]["model"] != self.config.to_dict()["model"]:
+            raise ConfigError(f"{self.folder}: the run was begun with another network")
+        self.raw.load_state_dict(state["model"])
+        self.average.model.load_state_dict(state["average"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.step, self.seconds = int(state["step"]), float(state["seconds"])
+        self.total = self.total or int(state["total"])
+        torch.set_rng_state(state["rng"])
+
+    def data_identity(self) -> list[str]:
+        """Return the hashes of the training data."""
+        return [pairs.identity for pairs in self.train]
+
+    def save(self) -> None:
+        """Write a checkpoint, from the first process."""
+        if self.fabric.is_global_zero:
+            save_checkpoint(self.folder, self.state())
+        self.fabric.barrier()
+
+    # work --------------------------------------------------------------------------------------------------------
+
+    def run(self) -> Card | None:
+        """Train to the end; return the card of the model, or None in processes that do not write it."""
+        t, run = self.config.training, self.config.run
+        patches = Patches(self.train, t.patch, t.seed, t.focus)
+        ranks = {"rank": self.fabric.global_rank, "ranks": self.fabric.world_size}
+        batches = Batches(patches, t.batch, self.step, loaders=run.loaders, **ranks)
+        began = saved = scored = time.monotonic()
+        before, first = self.seconds, self.step
+        with (
+            Log(self.folder, self.total * t.batch, self.step * t.batch, self.fabric.is_global_zero) as log,
+            _asked_to_stop() as asked,
+        ):
+            for batch in batches:
+                if self.total and self.step >= self.total:
+                    break
+                loss = self.learn(batch)
+                self.step += 1
+                now = time.monotonic()
+                self.seconds = before + now - began
+                if not self.total and self.step >= TIMED_STEPS:
+                    self.total = max(self.step, round(60 * t.minutes / (self.seconds / self.step)))
+                    log.total = self.total * t.batch
+                if self.step % run.log_steps == 0 or self.step == self.total:
+                    speed = (self.step - first) * t.batch / max(now - began, 1e-9)
+                    log.step(self.step * t.batch, self._values(loss, speed, batches.waited / max(now - began, 1e-9)))
+                if asked:
+                    self.save()
+                    raise TrainingStopped(f"stopped at step {self.step} as asked; go on with --resume", asked[0])
+                if now - saved > 60 * run.checkpoint_minutes:
+                    self.save()
+                    saved = time.monotonic()
+                if self.val and now - scored > 60 * run.validate_minutes:
+                    log.scores(self.step, validate(self.calibrated(patches), self.val, self.config.data.val_pairs))
+                    scored = time.monotonic()
+            batches.close()
+            self.save()
+            return self._finish(patches, log)
+
+    def learn(self, batch: Batch) -> Loss:
+        """Take one step; refuse to go on from a loss that is not finite."""
+        t = self.config.training
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate(t, self.step / self.total if self.total else 0.5 * t.warm_up)
+        Y, X_li, X, I = (self.fabric.to_device(part) for part in batch)
+        loss: Loss = self.model(Y, X_li, X, I)
+        self.optimiser.zero_grad(set_to_none=True)
+        self.fabric.backward(loss.total)
+        if not math.isfinite(loss.total.item()):
+            raise TrainingStopped(
+                f"the loss is {loss.total.item()} at step {self.step}; the last checkpoint is kept", 1
+            )
+        if t.clip:
+            self.fabric.clip_gradients(self.model, self.optimiser, max_norm=t.clip, error_if_nonfinite=False)
+        self.optimiser.step()
+        self.average.update(self.raw, self.step)
+        return loss
+
+    def calibrated(self, patches: Patches) -> ACDNet:
+        """Return the averaged model with its batch normalisation measured; all processes take part."""
+        t = self.config.training
+        calibration = Patches(patches.sets, t.patch, t.seed + CALIBRATION_SEED)
+        batches = Batches(calibration, t.batch, 0, self.fabric.global_rank, self.fabric.world_size)
+        device = self.fabric.device
+        some: Iterator[tuple[Tensor, ...]] = (
+            (Y.to(device), X_li.to(device), I.to(device)) for Y, X_li, _, I in islice(batches, CALIBRATION_BATCHES)
+        )
+        model = self.average.calibrated(some)
+        batches.close()
+        return model
+
+    def _values(self, loss: Loss, speed: float, waiting: float) -> dict[str, float]:
+        t = self.config.training
+        terms = {name: value.item() for name, value in loss._asdict().items()}
+        return {
+            "step": self.step,
+            "patches": self.step * t.batch,
+            "seconds": round(self.seconds, 1),
+            "loss": loss.total.item(),
+            **terms,
+            "rate": self.optimiser.param_groups[0]["lr"],
+            "patches a second": speed,
+            "waiting": waiting,
+        }
+
+    def _finish(self, patches: Patches, log: Log) -> Card | None:
+        model = self.calibrated(patches).cpu()
+        if not self.fabric.is_global_zero:
+            return None
+        scores = validate(model, self.val, self.config.data.val_pairs) if self.val else {}
+        if scores:
+            log.scores(self.step, scores)
+        card = save_model(
+            model,
+            self.folder / "model.safetensors",
+            name=self.config.name,
+            summary=f"trained by acdnet train, recipe {self.config.training.recipe}",
+            architecture=self.config.model.architecture,
+            training=self._training(),
+            scores={f"validation: {name}": value for name, value in scores.items()},
+            overwrite=True,
+        )
+        log.say(f"model: {self.folder / 'model.safetensors'}")
+        return card
+
+    def _training(self) -> Training:
+        pairs = sum(len(found.infos()) for found in self.train)
+        patients = {info.patient for found in self.train for info in found.infos()}
+        names = ", ".join(sorted({found.folder.name for found in self.train}))
+        return Training(
+            data=f"{pairs} simulated pairs of {len(patients)} patients ({names})",
+            protocol=", ".join(sorted({found.protocol for found in self.train})),
+            patches_seen=self.step * self.config.training.batch,
+            hours=round(self.seconds / 3600, 2),
+        )
+
+
+def _make_model(config: TrainConfig) -> ACDNet:
+    network = config.model.network()
+    if not config.model.start_from:
+        return ACDNet(network).train()
+    model, _ = read_model(find_model(config.model.start_from))
+    if model.config != network:
+        raise ConfigError(f"model.start_from: {config.model.start_from} has another architecture")
+    return model.train()
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[list[int]]:
+    """Collect SIGTERM and Ctrl-C as the exit codes they ask for; the loop stops after the step it is in."""
+    asked: list[int] = []
+    codes = {signal.SIGTERM: 143, signal.SIGINT: 130}
+
+    def note(number: int, _: FrameType | None) -> None:
+        asked.append(codes[signal.Signals(number)])
+
+    before = {number: signal.signal(number, note) for number in codes}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def train(config: TrainConfig, resume: bool) -> Card | None:
+    """Run a training, from the start or from its last checkpoint."""
+    fabric = make_fabric(config)
+    folder = Path(config.run.folder)
+    if not resume and has_checkpoint(folder):
+        raise InputRefused(f"{folder}: a run was begun there; go on with --resume, or choose another folder")
+    trainer = Trainer(config, fabric)
+    if fabric.is_global_zero:
+        folder.mkdir(parents=True, exist_ok=True)
+    if resume:
+        state, problem = load_checkpoint(folder)
+        if problem and fabric.is_global_zero:
+            print(problem)
+        trainer.load(state)
+    return trainer.run()
+
+
+def make_fabric(config: TrainConfig) -> Any:
+    """Start Lightning Fabric: this process alone, several here, or those that torchrun started."""
+    import os
+
+    from lightning_fabric import Fabric
+    from lightning_fabric.strategies.ddp import DDPStrategy
+
+    accelerator = {"auto": "auto", "cpu": "cpu", "gpu": "gpu", "cuda": "gpu"}.get(config.run.device)
+    if accelerator is None:
+        raise ConfigError(f"run.device is {config.run.device!r}; it is auto, cpu or gpu")
+    started = int(os.environ.get("WORLD_SIZE", "1"))
+    nodes = max(1, started // int(os.environ.get("LOCAL_WORLD_SIZE", started)))
+    devices = int(os.environ.get("LOCAL_WORLD_SIZE", config.run.devices))
+    several = devices * nodes > 1
+    fabric = Fabric(
+        accelerator=accelerator, devices=devices, num_nodes=nodes, strategy=DDPStrategy() if several else "auto"
+    )
+    if several:
+        fabric.launch()
+    return fabric

@@ -1,0 +1,33 @@
+"""Score a model on held-out pairs while it is being trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from acdnet.data.pairs import PairSet
+from acdnet.evaluate.metrics import hu_rmse, regions, window_psnr
+from acdnet.model.acdnet import ACDNet
+from acdnet.model.border import decompose_hu, reduced_hu
+from acdnet.model.inference import InferenceACDNet
+
+
+def validate(model: ACDNet, sets: Sequence[PairSet], count: int) -> dict[str, float]:
+    """Return mean window PSNR (dB) and RMSE of soft tissue (HU) of input, LI and model for each set."""
+    fast = InferenceACDNet(model)
+    scores: dict[str, float] = {}
+    for number, pairs in enumerate(sets):
+        total = len(pairs.infos())
+        share = max(1, min(total, count // len(sets)))
+        values: dict[str, list[float]] = {}
+        for index in (i * total // share for i in range(share)):
+            pair = pairs.read(index)
+            result = reduced_hu(decompose_hu(fast, pair.corrupted, pair.li, pair.metal), pair.corrupted, pair.metal)
+            soft = regions(pair.clean, pair.metal)["soft"]
+            for name, image in (("input", pair.corrupted), ("li", pair.li), ("model", result)):
+                values.setdefault(f"{name} dB", []).append(window_psnr(image, pair.clean, pair.metal))
+                values.setdefault(f"{name} soft HU", []).append(hu_rmse(image, pair.clean, soft))
+        label = f"{number + 1} {pairs.protocol} " if len(sets) > 1 else ""
+        scores |= {f"{label}{name}": round(float(np.nanmean(found)), 3) for name, found in values.items()}
+    return scores

@@ -1,0 +1,49 @@
+"""Small data and settings for training tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from acdnet.data.build import _finish, _plan, _start, _write
+from acdnet.data.recipe import Recipe, make_slice
+from acdnet.data.sources import open_source
+from acdnet.files import write_atomically
+from acdnet.train.config import TrainConfig, from_dict
+
+SIZE = 64
+
+
+def small_store(folder: Path, slices: int = 5, name: str = "store") -> Path:
+    """Make a store in this process; starting workers would take longer."""
+    import json
+
+    out = folder / name
+    out.mkdir()
+    recipe, refs = Recipe(pairs=1, size=SIZE), open_source("phantom", slices)
+    plan = _plan(refs, recipe)
+    _start(out, plan)
+    for ref in refs:
+        entry = _write(ref, make_slice(ref, recipe, (), []), recipe, out)
+        write_atomically({out / ".done" / f"{ref.name}.json": json.dumps(entry).encode()})
+    _finish(out, plan, refs)
+    return out
+
+
+def small_config(store: Path, folder: Path, **training: Any) -> TrainConfig:
+    """Return the settings of a run that takes seconds."""
+    given = {
+        "name": "small",
+        "model": {"architecture": "acdnet-s", "T": 1, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1},
+        "data": {"train": [str(store)], "val": [str(store)], "val_splits": ["val"], "val_pairs": 1},
+        "training": {"patches": 24, "batch": 4, "patch": 32, "seed": 3} | training,
+        "run": {"folder": str(folder), "log_steps": 1, "device": "cpu"},
+    }
+    return from_dict(given)
+
+
+def same(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Tell whether two states are equal, bit for bit."""
+    return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)

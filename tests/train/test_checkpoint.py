@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from acdnet.errors import InputRefused
+from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkpoint
+
+
+def test_the_last_two_are_kept(tmp_path: Path) -> None:
+    assert not has_checkpoint(tmp_path)
+    for step in (1, 2, 3):
+        save_checkpoint(tmp_path, {"step": step, "w": torch.ones(3)})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["last.ckpt", "previous.ckpt"]
+    state, problem = load_checkpoint(tmp_path)
+    assert state["step"] == 3
+    assert problem is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"rubbish", None])
+def test_f46_a_corrupt_one_gives_way_to_the_one_before(tmp_path: Path, damage: bytes | None) -> None:
+    for step in (1, 2):
+        save_checkpoint(tmp_path, {"step": step, "w": torch.ones(1000)})
+    data = (tmp_path / "last.ckpt").read_bytes()
+    (tmp_path / "last.ckpt").write_bytes(data[: len(data) // 2] if damage is None else damage)
+    state, problem = load_checkpoint(tmp_path)
+    assert state["step"] == 1
+    assert problem is not None
+    assert "previous.ckpt" in problem
+
+
+def test_nothing_to_resume(tmp_path: Path) -> None:
+    with pytest.raises(InputRefused, match="nothing to resume"):
+        load_checkpoint(tmp_path)
+    (tmp_path / "last.ckpt").write_bytes(b"rubbish")
+    with pytest.raises(InputRefused, match="no checkpoint of the run can be read"):
+        load_checkpoint(tmp_path)

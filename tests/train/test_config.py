@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acdnet.errors import ConfigError, InputRefused
+from acdnet.train.config import from_dict, read_config
+from acdnet.train.schedule import rate
+
+GOOD = '[data]\ntrain = ["a"]\n[training]\nminutes = 5\n[run]\nfolder = "r"\n'
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "c.toml").write_text(text)
+    return folder / "c.toml"
+
+
+def test_recipes_fill_in_what_is_not_said(tmp_path: Path) -> None:
+    short = read_config(write(tmp_path, GOOD))
+    short.check()
+    assert (short.training.schedule, short.training.batch) == ("cosine", 8)
+    paper = read_config(write(tmp_path, '[data]\ntrain = ["a"]\n[training]\nrecipe = "paper"\n[run]\nfolder = "r"\n'))
+    paper.check()
+    assert paper.training.patches == 300 * 800 * 32
+    assert paper.training.average == 0
+    assert paper.model.network().T == 10
+
+
+def test_the_command_line_wins(tmp_path: Path) -> None:
+    changes = ("training.batch=4", "name=other", "model.T=3", "data.val=b", "training.rate=1e-4")
+    config = read_config(write(tmp_path, GOOD), changes)
+    assert config.training.batch == 4
+    assert config.name == "other"
+    assert config.model.network().T == 3
+    assert config.data.val == ("b",)
+    assert config.training.rate == 1e-4
+    assert from_dict(config.to_dict()) == config
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ("training.bach=4", "training.bach"),
+        ("training.batch=four", "training.batch"),
+        ("training.batch=0", "training.batch"),
+        ("training.batch=true", "training.batch"),
+        ("training.rate=nan", "training.rate"),
+        ("training.schedule=linear", "schedule"),
+        ("training.recipe=fast", "fast"),
+        ("model.architecture=unet", "unet"),
+        ("model.T=-1", "T"),
+        ("nonsense=1", "nonsense"),
+        ("nonsense", "section.key=value"),
+        ("name.x=1", "name"),
+    ],
+)
+def test_f51_bad_settings_are_named(tmp_path: Path, change: str, word: str) -> None:
+    with pytest.raises(ConfigError, match=word):
+        read_config(write(tmp_path, 'name = "n"\n' + GOOD), (change,)).check()
+
+
+def test_what_a_run_needs(tmp_path: Path) -> None:
+    for text, word in (
+        ("", "data.train"),
+        (GOOD.replace("minutes = 5", ""), "minutes"),
+        (GOOD.replace("folder", "#"), "folder"),
+    ):
+        with pytest.raises(ConfigError, match=word):
+            read_config(write(tmp_path, text)).check()
+    with pytest.raises(ConfigError, match="TOML"):
+        read_config(write(tmp_path, "[["))
+    with pytest.raises(InputRefused, match="no such file"):
+        read_config(tmp_path / "none.toml")
+
+
+def test_rates() -> None:
+    cosine = from_dict({"training": {"rate": 1.0, "warm_up": 0.1, "final_share": 0.01}}).training
+    assert rate(cosine, 0.0) == 0
+    assert rate(cosine, 0.05) == pytest.approx(0.5)
+    assert rate(cosine, 0.1) == pytest.approx(1.0)
+    assert rate(cosine, 1.0) == pytest.approx(0.01)
+    paper = from_dict({"training": {"recipe": "paper"}}).training
+    assert rate(paper, 0.0) == 2e-4
+    assert rate(paper, 50 / 300) == 1e-4
+    assert rate(paper, 0.9) == pytest.approx(2e-4 / 16)

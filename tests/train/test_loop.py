@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from acdnet.errors import ConfigError, InputRefused, TrainingStopped
+from acdnet.train.checkpoint import load_checkpoint
+from acdnet.train.config import TrainConfig
+from acdnet.train.loop import Trainer, make_fabric, train
+from acdnet.train.patches import Batches, Patches
+from acdnet.weights.load import read_model
+from tests.train.make import same, small_config, small_store
+
+WEIGHTS = ("model", "average")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_store(tmp_path_factory.mktemp("data"), 10)
+
+
+@pytest.fixture(scope="module")
+def whole(store: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the state of a run that was never stopped."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    train(small_config(store, folder), resume=False)
+    return load_checkpoint(folder)[0]
+
+
+def test_a_run_leaves_a_model_with_its_card(store: Path, tmp_path: Path) -> None:
+    card = train(small_config(store, tmp_path / "run"), resume=False)
+    assert card is not None
+    assert card.training is not None
+    assert card.training.patches_seen == 24
+    model, again = read_model(tmp_path / "run/model.safetensors")
+    assert again == card
+    assert model.config.T == 1
+    assert any("model dB" in name for name in card.scores)
+    with (tmp_path / "run/log.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["step"]) for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert {"image_l2", "image_l1", "artifact_l1", "waiting", "patches a second"} <= rows[0].keys()
+
+
+def test_learning_lowers_the_loss(store: Path, tmp_path: Path) -> None:
+    trainer = Trainer(small_config(store, tmp_path, patches=800, rate=1e-2), make_fabric(small_config(store, tmp_path)))
+    patches = Patches(trainer.train, 32, 0)
+    batch = next(iter(Batches(patches, 4)))
+    first = trainer.learn(batch).total.item()
+    for _ in range(60):
+        trainer.step += 1
+        last = trainer.learn(batch).total.item()
+    assert last < 0.7 * first
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing is saved on the way out."""
+
+
+@pytest.mark.parametrize("at", [1, 4])
+def test_f44_killed_and_resumed_equals_never_stopped(
+    store: Path, whole: dict[str, Any], tmp_path: Path, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config(store, tmp_path / "run")
+    learn = Trainer.learn
+
+    def killed(self: Trainer, batch: Any) -> Any:
+        if self.step == at:
+            self.save()
+        if self.step == at + 1:
+            raise Killed
+        return learn(self, batch)
+
+    monkeypatch.setattr(Trainer, "learn", killed)
+    with pytest.raises(Killed):
+        train(config, resume=False)
+    monkeypatch.setattr(Trainer, "learn", learn)
+    with pytest.raises(InputRefused, match="--resume"):
+        train(config, resume=False)
+    train(config, resume=True)
+    state = load_checkpoint(tmp_path / "run")[0]
+    assert state["step"] == whole["step"]
+    for name in WEIGHTS:
+        assert same(state[name], whole[name])
+
+
+def test_sigterm_saves_and_stops(
+    store: Path, whole: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config(store, tmp_path / "run")
+    learn = Trainer.learn
+
+    def asked(self: Trainer, batch: Any) -> Any:
+        if self.step == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return learn(self, batch)
+
+    monkeypatch.setattr(Trainer, "learn", asked)
+    with pytest.raises(TrainingStopped, match="--resume") as stopped:
+        train(config, resume=False)
+    assert stopped.value.exit_code == 143
+    monkeypatch.setattr(Trainer, "learn", learn)
+    train(config, resume=True)
+    for name in WEIGHTS:
+        assert same(load_checkpoint(tmp_path / "run")[0][name], whole[name])
+
+
+def test_f53_a_loss_that_is_no_number_stops_and_keeps_the_last_good_state(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config(store, tmp_path / "run")
+    learn = Trainer.learn
+
+    def spoiled(self: Trainer, batch: Any) -> Any:
+        if self.step == 3:
+            self.save()
+            Y, X_li, X, I = batch
+            batch = (Y, X_li * float("nan"), X, I)
+        return learn(self, batch)
+
+    monkeypatch.setattr(Trainer, "learn", spoiled)
+    with pytest.raises(TrainingStopped, match="step 3"):
+        train(config, resume=False)
+    state = load_checkpoint(tmp_path / "run")[0]
+    assert state["step"] == 3
+    assert all(value.isfinite().all() for value in state["model"].values())
+
+
+def test_other_data_or_another_network_cannot_be_resumed(store: Path, tmp_path: Path) -> None:
+    config = small_config(store, tmp_path / "run", patches=4)
+    train(config, resume=False)
+    other = small_config(small_store(tmp_path, 11, "other"), tmp_path / "run", patches=8)
+    with pytest.raises(InputRefused, match="not those"):
+        train(other, resume=True)
+    given = config.to_dict()
+    given["model"]["N"] = 3
+    from acdnet.train.config import from_dict
+
+    with pytest.raises(ConfigError, match="another network"):
+        train(from_dict(given), resume=True)
+
+
+def test_minutes_become_patches(store: Path, tmp_path: Path) -> None:
+    given = small_config(store, tmp_path / "run").to_dict()
+    given["training"] |= {"patches": 0, "minutes": 0.02}
+    from acdnet.train.config import from_dict
+
+    card = train(from_dict(given), resume=False)
+    assert card is not None
+    assert card.training is not None
+    assert card.training.patches_seen >= 8 * 4
+
+
+def test_starting_from_a_model(store: Path, tmp_path: Path) -> None:
+    train(small_config(store, tmp_path / "a", patches=4), resume=False)
+    given = small_config(store, tmp_path / "b", patches=4, rate=1e-8).to_dict()
+    given["model"]["start_from"] = str(tmp_path / "a/model.safetensors")
+    from acdnet.train.config import from_dict
+
+    train(from_dict(given), resume=False)
+    first, second = (read_model(tmp_path / name / "model.safetensors")[0] for name in "ab")
+    assert torch.allclose(first.D, second.D, atol=1e-5)
+
+
+RANKS = """
+import sys
+from pathlib import Path
+from acdnet.train.config import read_config
+from acdnet.train.loop import train
+train(read_config(Path(sys.argv[1])), resume=False)
+"""
+
+
+def write_toml(config: TrainConfig, path: Path) -> Path:
+    lines = [f'name = "{config.name}"']
+    for section, values in config.to_dict().items():
+        if isinstance(values, dict):
+            lines.append(f"[{section}]")
+            lines += [
+                f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}"
+                for key, value in values.items()
+            ]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_two_processes_train_as_one(store: Path, whole: dict[str, Any], tmp_path: Path) -> None:
+    """torchrun with two gloo ranks: the same global batch, batch normalisation over both."""
+    (tmp_path / "run.py").write_text(RANKS)
+    config = write_toml(small_config(store, tmp_path / "run"), tmp_path / "c.toml")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*command, str(tmp_path / "run.py"), str(config)], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    state = load_checkpoint(tmp_path / "run")[0]
+    assert state["step"] == whole["step"]
+    for key, value in whole["model"].items():
+        scale = max(1.0, float(value.float().abs().max()))
+        assert torch.allclose(state["model"][key].float(), value.float(), atol=2e-4 * scale), key
+
+
+def test_a_killed_process_leaves_a_whole_checkpoint(store: Path, tmp_path: Path) -> None:
+    given = small_config(store, tmp_path / "run", patches=100_000)
+    config = write_toml(given, tmp_path / "c.toml")
+    command = [sys.executable, "-m", "acdnet", "train", str(config), "--set", "run.checkpoint_minutes=0.001"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "run/previous.ckpt").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    state, _ = load_checkpoint(tmp_path / "run")
+    assert state["step"] > 0

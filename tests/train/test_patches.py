@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from acdnet.data.pairs import open_pairs
+from acdnet.errors import InputRefused
+from acdnet.train.patches import Batches, Patches
+from tests.train.make import small_store
+
+
+@pytest.fixture(scope="module")
+def patches(tmp_path_factory: pytest.TempPathFactory) -> Patches:
+    return Patches([open_pairs(small_store(tmp_path_factory.mktemp("patches")))], 32, seed=1, focus=0.5)
+
+
+def test_a_patch_depends_on_seed_and_number_alone(patches: Patches) -> None:
+    assert torch.equal(patches[5], Patches(patches.sets, 32, seed=1, focus=0.5)[5])
+    assert not torch.equal(patches[5], patches[6])
+    assert not torch.equal(patches[5], Patches(patches.sets, 32, seed=2, focus=0.5)[5])
+
+
+def test_what_a_patch_is(patches: Patches) -> None:
+    for n in range(6):
+        Y, X_li, X, I = patches[n]
+        assert Y.shape == (32, 32)
+        assert ((X >= 0) & (X <= 255)).all()
+        assert set(I.unique().tolist()) <= {0.0, 1.0}
+        assert X.mean() > 4
+        assert torch.isfinite(X_li).all()
+
+
+def test_focus_finds_artifacts(patches: Patches) -> None:
+    def strength(focus: float) -> float:
+        drawn = Patches(patches.sets, 32, seed=3, focus=focus)
+        return float(np.mean([((Y - X) * I).abs().mean() for Y, _, X, I in (drawn[n] for n in range(40))]))
+
+    assert strength(1.0) > 1.1 * strength(0.0)
+
+
+def test_ranks_share_a_batch(patches: Patches) -> None:
+    whole = next(iter(Batches(patches, 4)))
+    halves = [next(iter(Batches(patches, 4, rank=rank, ranks=2))) for rank in (0, 1)]
+    for n, part in enumerate(whole):
+        assert torch.equal(part, torch.cat([halves[0][n], halves[1][n]]))
+    with pytest.raises(InputRefused, match="evenly"):
+        Batches(patches, 5, ranks=2)
+
+
+def test_a_run_can_be_taken_up_anywhere(patches: Patches) -> None:
+    third = list(islice(Batches(patches, 2, loaders=2), 3))[2]
+    again = next(iter(Batches(patches, 2, first=2)))
+    assert all(torch.equal(a, b) for a, b in zip(third, again, strict=True))
+
+
+def test_patches_larger_than_slices_are_refused(patches: Patches) -> None:
+    with pytest.raises(InputRefused, match="smaller than a patch"):
+        Patches(patches.sets, 500, seed=0)
+
+
+def test_an_error_while_reading_is_seen(patches: Patches, tmp_path: Path) -> None:
+    store = open_pairs(small_store(tmp_path))
+    for file in (store.folder / "slices").iterdir():
+        file.unlink()
+    with pytest.raises(InputRefused, match="misses"):
+        next(iter(Batches(Patches([store], 32, 0), 2)))
