@@ -37,9 +37,10 @@ def main() -> None:
     parser.add_argument("--exclude", default="", help="patients to leave out, as `acdnet simulate` takes them")
     given = parser.parse_args()
     exclude = [name for name in given.exclude.split(",") if name]
-    source = open_source(given.data, given.slices, exclude=exclude)
+    source = open_source(given.data, given.slices, exclude=exclude).slices
     found = [ref for ref in source if ref.split == given.split or not given.split]
-    chosen = [found[i * len(found) // given.slices] for i in range(min(given.slices, len(found)))]
+    count = min(given.slices, len(found))
+    chosen = [found[i * len(found) // count] for i in range(count)]
     console = Console(width=150)
     for protocol in PROTOCOLS:
         rows = compare(chosen, recipe(protocol, given.pairs))

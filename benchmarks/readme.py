@@ -66,7 +66,7 @@ def methods() -> None:
     from acdnet.physics.simulate import PROTOCOLS
     from benchmarks.methods import COLUMNS, PAIRS, SLICES, cells, compare, recipe
 
-    slices = open_source("phantom", SLICES)
+    slices = open_source("phantom", SLICES).slices
     rows = [
         [protocol, *row]
         for protocol in PROTOCOLS

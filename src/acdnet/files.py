@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import socket
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -66,41 +65,42 @@ def write_atomically(files: Mapping[Path, bytes]) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock file, so that a second process does not write to the same place.
-
-    A lock whose process is gone from this machine is taken over.
-    """
-    mine = f"{os.getpid()} {socket.gethostname()}"
-    for _ in range(2):
+    """Hold a lock file, so that a second process does not write to the same place; it ends with the process."""
+    while True:
         try:
-            with path.open("x") as file:
-                file.write(mine)
-            break
-        except FileExistsError:
-            if not _is_stale(path):
-                raise ResourceError(f"{path.parent}: another process is writing there ({path.name})") from None
-            path.unlink(missing_ok=True)
+            file = path.open("a")
         except OSError as error:
             raise ResourceError(f"{path}: cannot write ({error.strerror})") from error
-    else:
-        raise ResourceError(f"{path.parent}: another process is writing there ({path.name})")
+        if not _lock(file.fileno()):
+            file.close()
+            raise ResourceError(f"{path.parent}: another process is writing there")
+        if path.exists() and os.fstat(file.fileno()).st_ino == path.stat().st_ino:
+            break
+        file.close()  # whoever held it before removed it meanwhile
     try:
         yield
     finally:
         path.unlink(missing_ok=True)
+        file.close()
 
 
-def _is_stale(path: Path) -> bool:
+def _lock(handle: int) -> bool:
+    """Take a lock on an open file, or say that somebody has it."""
     try:
-        number, host = path.read_text().split(" ", 1)
-        if host != socket.gethostname() or int(number) == os.getpid():
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
             return False
-        os.kill(int(number), 0)
-    except ProcessLookupError:
         return True
-    except (OSError, ValueError):
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
         return False
-    return False
+    return True
 
 
 def _stage(path: Path, data: bytes) -> Path:

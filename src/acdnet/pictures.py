@@ -19,7 +19,7 @@ BACKGROUND, INK, FAINT = "#101418", "#e8eaed", "#9aa0a6"
 def show(axes: Any, image: NDArray[Any], metal: NDArray[np.bool_], low: float, high: float) -> None:
     """Show a slice in a window, its metal in red."""
     grey = np.clip((image - low) / (high - low), 0.0, 1.0)
-    axes.imshow(np.where(metal[..., None], METAL_COLOUR, grey[..., None]), interpolation="nearest")
+    axes.imshow(np.where(metal[..., None], METAL_COLOUR, grey[..., None]), interpolation="antialiased")
     axes.set_xticks([])
     axes.set_yticks([])
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
 
+PLAUSIBLE_MM = (0.05, 5.0)
+"""Sizes of pixels in mm that are believed."""
 SPLITS = ("train", "val", "test")
 SHARES = (0.8, 0.1, 0.1)
 """Shares of the patients in the splits, where the source does not say."""
@@ -29,6 +32,18 @@ class SliceRef:
     """Licence, origin, region: what the source says of it."""
     kinds: tuple[str, ...] = ()
     """Implants that are found there, where the source knows."""
+    place: str = ""
+    """The file it comes from: for messages only, since names of files may name patients."""
+    identity: str = ""
+    """What tells a changed source from the same one without reading it."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The slices of a source, and how many other files were passed over, by reason."""
+
+    slices: list[SliceRef]
+    passed_over: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -43,8 +58,11 @@ class RawSlice:
         """Resample to square pixels and pad with air to size x size; return that and the pixel size in mm."""
         if not np.isfinite(self.hu).all():
             raise InputRefused(f"{int((~np.isfinite(self.hu)).sum())} values are not finite")
-        if not all(np.isfinite(mm) and mm > 0 for mm in self.spacing_mm):
-            raise InputRefused(f"the pixel size is {self.spacing_mm} mm; it must be positive")
+        if self.hu.ndim != 2 or self.hu.size == 0:
+            raise InputRefused(f"the slice has the shape {self.hu.shape}; it must be a picture")
+        low, high = PLAUSIBLE_MM
+        if not all(low <= mm <= high for mm in self.spacing_mm):
+            raise InputRefused(f"the pixel size is {self.spacing_mm} mm; it must lie between {low} and {high}")
         sides = [count * mm for count, mm in zip(self.hu.shape, self.spacing_mm, strict=True)]
         pixel_mm = max(sides) / size
         inner = tuple(max(1, round(side / pixel_mm)) for side in sides)
@@ -69,6 +87,8 @@ def assign_splits(patients: list[str]) -> dict[str, str]:
     }
 
 
-def pseudonym(text: str) -> str:
-    """Return a name that tells nothing about a patient and is always the same for the same one."""
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
+@lru_cache(maxsize=65536)
+def pseudonym(*texts: str) -> str:
+    """Return a name that is always the same for the same texts, and slow to guess them from (scrypt)."""
+    told = "\0".join(texts).encode(errors="replace")
+    return hashlib.scrypt(told, salt=b"acdnet pseudonym", n=2**14, r=8, p=1, dklen=6).hex()

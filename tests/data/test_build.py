@@ -7,16 +7,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from acdnet.data.build import build
 from acdnet.data.recipe import Recipe
 from acdnet.data.sources import open_source
 from acdnet.data.store import Store
 from acdnet.errors import ConfigError, InputRefused, ResourceError
-from acdnet.files import sha256
+from acdnet.files import locked, sha256
+from acdnet.physics.phantom import make_phantom
+from tests.dicom.make import write_slice
 
 SMALL = Recipe(protocol="clinical", pairs=2, size=96)
 
@@ -106,9 +110,63 @@ def test_f38_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
 def test_f48_a_second_process_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "busy"
     out.mkdir()
-    (out / ".lock").write_text(f"{os.getpid()} elsewhere")
-    with pytest.raises(ResourceError, match="another process"):
+    with locked(out / ".lock"), pytest.raises(ResourceError, match="another process"):
         make(out)
+
+
+def test_a_lock_that_was_left_behind_does_no_harm(tmp_path: Path) -> None:
+    out = tmp_path / "left"
+    out.mkdir()
+    (out / ".lock").write_text("")
+    make(out, slices=1)
+
+
+def test_a_changed_source_is_not_taken_for_the_same(tmp_path: Path) -> None:
+    def source(pixel_mm: str) -> Path:
+        folder = tmp_path / "in"
+        folder.mkdir(exist_ok=True)
+        hu = make_phantom("thorax", 0, 64).hu
+        Image.fromarray((hu + 32768).astype(np.uint16)).save(folder / "a.png")
+        (folder / "index.csv").write_text(f"file,patient,pixel_mm\na.png,p,{pixel_mm}\n")
+        return folder
+
+    recipe = Recipe(pairs=1, size=64)
+    list(build(open_source(str(source("4.0"))), recipe, tmp_path / "out"))
+    with pytest.raises(InputRefused, match="other settings"):
+        list(build(open_source(str(source("4.5"))), recipe, tmp_path / "out"))
+
+
+def test_f55_nothing_that_is_written_names_a_patient(tmp_path: Path) -> None:
+    folder = tmp_path / "Doe^Jane"
+    folder.mkdir()
+    hu = np.round(make_phantom("thorax", 0, 64).hu)
+    who = {
+        "PatientID": "4711234",
+        "PatientName": "Doe^Jane",
+        "PatientBirthDate": "19610203",
+        "PixelSpacing": [4.5, 4.5],
+    }
+    write_slice(folder / "Doe.dcm", hu, **who)
+    write_slice(folder / "bad.dcm", hu, **(who | {"PixelSpacing": [40.0, 40.0]}))
+    list(build(open_source(str(folder)), Recipe(pairs=1, size=64), tmp_path / "out", skip_bad=True))
+    assert len(json.loads((tmp_path / "out/manifest.json").read_text())["skipped"]) == 1
+    for path in (tmp_path / "out").rglob("*"):
+        text = path.name + (path.read_bytes().decode("latin1") if path.is_file() else "")
+        for word in ("Doe", "Jane", "4711234", "19610203"):
+            assert word not in text
+
+
+def test_layout_and_number_of_pairs_do_not_change_what_is_drawn(tmp_path: Path) -> None:
+    kinds = []
+    for name, recipe in (
+        ("a", Recipe(pairs=2, size=64)),
+        ("b", Recipe(pairs=1, size=64)),
+        ("c", Recipe(pairs=2, size=64, layout="benchmark")),
+    ):
+        entry = json.loads((make(tmp_path / name, recipe, slices=1) / "manifest.json").read_text())["slices"][0]
+        kinds.append([(pair["kind"], pair["metal_pixels"]) for pair in entry["pairs"]])
+    assert kinds[0] == kinds[2]
+    assert kinds[0][:1] == kinds[1]
 
 
 def test_benchmark_layout(tmp_path: Path) -> None:
@@ -134,6 +192,23 @@ def test_fixed_masks_are_used_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("masks", "message"),
+    [
+        (np.zeros((1, 64, 64)), "has no shape"),
+        (np.stack([np.zeros((64, 64)), np.eye(64)]), "mask 0.*empty"),
+        (np.eye(512)[None] * 0 + (np.arange(512) == 7)[:, None] * (np.arange(512) == 9), "mask 0.*empty"),
+        (np.ones((1, 64, 32)), "squares"),
+        (np.ones((1, 64, 64)), "inverted"),
+    ],
+    ids=["zeros", "one of zeros", "vanishes when made smaller", "not square", "everywhere"],
+)
+def test_masks_that_cannot_be_used_are_refused(tmp_path: Path, masks: np.ndarray[Any, Any], message: str) -> None:
+    np.save(tmp_path / "m.npy", masks)
+    with pytest.raises(InputRefused, match=message):
+        make(tmp_path / "out", Recipe(pairs=1, size=64, masks=str(tmp_path / "m.npy")))
+
+
+@pytest.mark.parametrize(
     "settings",
     [
         {"protocol": "x"},
@@ -143,6 +218,8 @@ def test_fixed_masks_are_used_as_they_are(tmp_path: Path) -> None:
         {"size": 8},
         {"seed": -1},
         {"kinds": ("knee",)},
+        {"material": "wood"},
+        {"masks": "m.npy", "shapes": "s.npy"},
     ],
 )
 def test_impossible_settings_are_refused(settings: dict[str, object]) -> None:

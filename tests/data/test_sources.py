@@ -32,7 +32,7 @@ def test_indexed_pngs(tmp_path: Path) -> None:
     write_png(tmp_path / "p1/000.png", picture(1))
     write_png(tmp_path / "p2/000.png", picture(2))
     index(tmp_path, "p1/000.png,p1,train,0.7,CC BY", "p2/000.png,p2,val,0.8,CC BY")
-    one, two = open_source(str(tmp_path))
+    one, two = open_source(str(tmp_path)).slices
     assert (one.name, one.patient, one.split, one.notes) == ("p1-000", "p1", "train", {"licence": "CC BY"})
     raw = two.read()
     assert np.array_equal(raw.hu, picture(2))
@@ -42,7 +42,7 @@ def test_indexed_pngs(tmp_path: Path) -> None:
 def test_a_file_named_twice_is_used_once(tmp_path: Path) -> None:
     write_png(tmp_path / "a.png", picture())
     index(tmp_path, "a.png,p1,train,0.7,", "a.png,p1,train,0.7,other")
-    assert len(open_source(str(tmp_path))) == 1
+    assert len(open_source(str(tmp_path)).slices) == 1
     index(tmp_path, "a.png,p1,train,0.7,", "a.png,p1,train,0.9,")
     with pytest.raises(InputRefused, match="says two things"):
         open_source(str(tmp_path))
@@ -54,8 +54,8 @@ def test_a_patient_in_two_splits_must_be_left_out_of_one(tmp_path: Path) -> None
     index(tmp_path, "a.png,p1,train,0.7,", "b.png,p1,test,0.7,", "c.png,p2,test,0.7,")
     with pytest.raises(InputRefused, match="--exclude p1@train"):
         open_source(str(tmp_path))
-    assert [ref.name for ref in open_source(str(tmp_path), exclude=["p1@train"])] == ["b", "c"]
-    assert [ref.name for ref in open_source(str(tmp_path), exclude=["p1"])] == ["c"]
+    assert [ref.name for ref in open_source(str(tmp_path), exclude=["p1@train"]).slices] == ["b", "c"]
+    assert [ref.name for ref in open_source(str(tmp_path), exclude=["p1"]).slices] == ["c"]
     with pytest.raises(InputRefused, match="no patient 'p9'"):
         open_source(str(tmp_path), exclude=["p9"])
 
@@ -77,7 +77,7 @@ def test_bad_indices_and_pictures_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputRefused, match="columns"):
         open_source(str(index(tmp_path, "a,b", header="x,y")))
     index(tmp_path, "a.png,p1,train,0.7,")
-    (ref,) = open_source(str(tmp_path))
+    (ref,) = open_source(str(tmp_path)).slices
     with pytest.raises(InputRefused, match="no such file"):
         ref.read()
     (tmp_path / "a.png").write_text("no picture")
@@ -96,7 +96,7 @@ def test_nifti_slices_look_as_radiologists_expect(tmp_path: Path) -> None:
     volume[1, 0, 2] = 700  # near the right side of the patient, at the front, top slice
     affine = np.diag([-0.7, -0.9, 2.0, 1.0])  # LPS in nibabel's RAS
     nibabel.save(nibabel.Nifti1Image(volume, affine), tmp_path / "a.nii.gz")
-    slices = open_source(str(tmp_path))
+    slices = open_source(str(tmp_path)).slices
     assert len(slices) == 3
     raw = slices[2].read()
     assert raw.hu.shape == (5, 6)
@@ -104,7 +104,7 @@ def test_nifti_slices_look_as_radiologists_expect(tmp_path: Path) -> None:
     assert np.argwhere(raw.hu == 700).tolist() == [[0, 1]]
     flipped = nibabel.Nifti1Image(volume[::-1], np.diag([0.7, -0.9, 2.0, 1.0]))
     nibabel.save(flipped, tmp_path / "a.nii.gz")
-    assert np.array_equal(open_source(str(tmp_path / "a.nii.gz"))[2].read().hu, raw.hu)
+    assert np.array_equal(open_source(str(tmp_path / "a.nii.gz")).slices[2].read().hu, raw.hu)
 
 
 def test_broken_nifti_is_refused(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_dicom_folders(tmp_path: Path) -> None:
         write_slice(tmp_path / f"x{n}.dcm", picture(n), PatientID="Jane", ImagePositionPatient=[0, 0, -n])
     write_slice(tmp_path / "other.dcm", picture(9), PatientID="John")
     (tmp_path / "readme.txt").write_text("not DICOM")
-    slices = open_source(str(tmp_path))
+    slices = open_source(str(tmp_path)).slices
     assert len({ref.patient for ref in slices}) == 2
     assert not any("Jane" in ref.name + ref.patient for ref in slices)
     jane = [ref.read().hu for ref in slices if ref.patient == slices[0].patient]
@@ -128,15 +128,15 @@ def test_dicom_folders(tmp_path: Path) -> None:
 
 def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "readme.txt").write_text("")
-    with pytest.raises(InputRefused, match="no CT slice"):
+    with pytest.raises(InputRefused, match=r"no CT slice found \(1 not DICOM"):
         open_source(str(tmp_path))
 
 
 def test_phantoms() -> None:
-    slices = open_source("phantom", 7, 3)
+    slices = open_source("phantom", 7, 3).slices
     assert [ref.notes["site"] for ref in slices[:3]] == ["head", "pelvis", "thorax"]
     assert len({ref.patient for ref in slices}) == 7
-    assert np.array_equal(slices[4].read().hu, open_source("phantom", 7, 3)[4].read().hu)
+    assert np.array_equal(slices[4].read().hu, open_source("phantom", 7, 3).slices[4].read().hu)
 
 
 def test_splits_are_dealt_by_patient() -> None:
@@ -162,3 +162,42 @@ def test_squaring_keeps_proportions_and_millimetres() -> None:
 def test_squaring_refuses_what_is_not_finite(value: float, spacing: tuple[float, float]) -> None:
     with pytest.raises(InputRefused):
         RawSlice(np.full((8, 8), value, np.float32), spacing, "").squared(16)
+
+
+def test_slices_with_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    write_png(tmp_path / "a/b.png", picture(1))
+    write_png(tmp_path / "a-b.png", picture(2))
+    index(tmp_path, "a/b.png,p,train,0.7,", "a-b.png,q,train,0.7,")
+    one, two = open_source(str(tmp_path)).slices
+    assert one.name != two.name
+
+
+def test_a_packed_volume_that_claims_too_much_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    header = nibabel.Nifti1Header()
+    header.set_data_shape((4000, 4000, 1000))
+    header.set_data_dtype(np.int16)
+    (tmp_path / "a.nii").write_bytes(header.binaryblock + bytes(4))
+    with pytest.raises(InputRefused, match="more than"):
+        open_source(str(tmp_path))
+
+
+def test_reformats_and_scouts_are_passed_over_and_counted(tmp_path: Path) -> None:
+    write_slice(tmp_path / "a.dcm", picture())
+    write_slice(tmp_path / "b.dcm", picture(), ImageOrientationPatient=[1, 0, 0, 0, 0, -1])
+    write_slice(tmp_path / "c.dcm", picture(), ImageType=["ORIGINAL", "PRIMARY", "LOCALIZER"])
+    (tmp_path / "d.txt").write_text("")
+    (tmp_path / "link.dcm").symlink_to("/etc/hostname")
+    found = open_source(str(tmp_path))
+    assert len(found.slices) == 1
+    assert found.passed_over == {
+        "reformats in another plane": 1,
+        "scouts": 1,
+        "not DICOM": 1,
+        "links that lead out of the folder": 1,
+    }
+
+
+@pytest.mark.parametrize("row", ["a.png", "a\0.png,p,train,0.7,", ",p,train,0.7,"])
+def test_incomplete_rows_are_refused(tmp_path: Path, row: str) -> None:
+    with pytest.raises(InputRefused, match=r"line 2|cannot be read"):
+        open_source(str(index(tmp_path, row)))

@@ -38,6 +38,8 @@ def test_padding_is_air(tmp_path: Path) -> None:
         ({"PhotometricInterpretation": "RGB", "SamplesPerPixel": 3}, "colour"),
         ({"Rows": 65535, "Columns": 65535}, "65535"),
         ({"PixelData": b"\0\0"}, "pixels cannot be read"),
+        ({"ImageOrientationPatient": None}, "ImageOrientationPatient"),
+        ({"ImageOrientationPatient": [1, 0, 0, 0, 0, -1]}, "not an axial"),
         ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.4"}, "not an axial CT"),
         ({"ImageType": ["ORIGINAL", "PRIMARY", "LOCALIZER"]}, "not an axial CT"),
     ],
@@ -58,13 +60,13 @@ def test_what_is_not_a_slice_is_passed_over(tmp_path: Path) -> None:
     write_slice(tmp_path / "scout.dcm", HU, ImageType=["ORIGINAL", "PRIMARY", "LOCALIZER"])
     write_slice(tmp_path / "mr.dcm", HU, SOPClassUID="1.2.840.10008.5.1.4.1.1.4")
     (tmp_path / "notes.txt").write_text("hello")
-    assert len(dicom_slices(tmp_path)) == 1
+    assert len(dicom_slices(tmp_path).slices) == 1
 
 
 def test_a_slice_that_is_there_twice_is_used_once(tmp_path: Path) -> None:
     for name in ("a.dcm", "b.dcm"):
         write_slice(tmp_path / name, HU, SOPInstanceUID="1.2.3.4.5")
-    assert len(dicom_slices(tmp_path)) == 1
+    assert len(dicom_slices(tmp_path).slices) == 1
 
 
 def test_text_and_cut_files_are_refused(tmp_path: Path) -> None:
@@ -76,3 +78,36 @@ def test_text_and_cut_files_are_refused(tmp_path: Path) -> None:
         (tmp_path / "cut.dcm").write_bytes(whole[:length])
         with pytest.raises(InputRefused):
             read_slice(tmp_path / "cut.dcm")
+
+
+def test_f21_a_uid_with_two_pictures_is_refused(tmp_path: Path) -> None:
+    write_slice(tmp_path / "a.dcm", HU, SOPInstanceUID="1.2.3.4.5")
+    write_slice(tmp_path / "b.dcm", HU + 1, SOPInstanceUID="1.2.3.4.5")
+    with pytest.raises(InputRefused, match="other pixels"):
+        dicom_slices(tmp_path)
+
+
+def test_a_tilted_gantry_is_axial(tmp_path: Path) -> None:
+    tilt = np.radians(20)
+    raw = read_slice(
+        write_slice(tmp_path / "a.dcm", HU, ImageOrientationPatient=[1, 0, 0, 0, np.cos(tilt), np.sin(tilt)])
+    )
+    assert raw.hu.shape == HU.shape
+
+
+def test_f56_mutated_files_are_refused_or_read(tmp_path: Path) -> None:
+    """Random bytes changed: nothing but a refusal or a slice may come out, whether listed or read."""
+    whole = write_slice(tmp_path / "good.dcm", HU[:8, :8]).read_bytes()
+    folder = tmp_path / "mutated"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for _ in range(1500):
+        data = bytearray(whole)
+        for place in rng.integers(132, len(data), rng.integers(1, 6)):
+            data[place] = rng.integers(256)
+        (folder / "a.dcm").write_bytes(data)
+        try:
+            for ref in dicom_slices(folder).slices:
+                assert np.isfinite(ref.read().hu).all()
+        except InputRefused:
+            pass

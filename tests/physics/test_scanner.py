@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 
+from acdnet.physics.beam import transmitted
+from acdnet.physics.materials import material
 from acdnet.physics.phantom import make_phantom
+from acdnet.physics.projector import project
 from acdnet.physics.scanner import BenchmarkScanner, ClinicalScanner, Simulation
 from acdnet.physics.simulate import simulate
 
@@ -83,3 +89,110 @@ def test_benchmark_tissue_is_measured_once_for_many_implants() -> None:
 def test_clinical_lays_rays_through_the_whole_picture() -> None:
     scanner = ClinicalScanner(PHANTOM.hu, PHANTOM.pixel_mm, np.random.default_rng(0))
     assert scanner.geometry.bins * scanner.geometry.pitch > SIZE * np.sqrt(2)
+
+
+class Still:
+    """A generator that draws what is expected: physics without noise."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def poisson(self, expected: Any) -> Any:
+        return expected
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rng, name)
+
+
+def scanner(**changes: Any) -> ClinicalScanner:
+    """Return a scanner with other constants."""
+    kind = type(
+        "Changed", (ClinicalScanner,), {"PHOTONS": (1e6, 1e6), "SCATTER_SHARE": (0.0, 0.0), "FULL": 1.0} | changes
+    )
+    made: ClinicalScanner = kind(PHANTOM.hu, PHANTOM.pixel_mm, np.random.default_rng(0))
+    return made
+
+
+def scanned(metal_name: str = "titanium", noise: bool = False, **changes: Any) -> Simulation:
+    rng: Any = np.random.default_rng(5) if noise else Still(5)
+    return scanner(**changes).with_metal(METAL, metal_name, rng)
+
+
+def error(made: Simulation) -> float:
+    return float(np.sqrt(np.mean((made.corrupted - made.clean)[~METAL] ** 2)))
+
+
+def test_metal_that_changes_nothing_changes_nothing() -> None:
+    """Water in place of tissue of the same attenuation: no artifact, whatever the scatter and the dose."""
+    one = scanner(SCATTER_SHARE=(2e-4, 2e-4), PHOTONS=(2e5, 2e5))
+    trace = torch.zeros(one.scan.sinogram_shape, dtype=torch.bool)
+    trace[:, 60:90] = True
+    clean = transmitted({"water": one.paths[0][trace], "bone": one.paths[1][trace]}, one.beam)
+    change = one._change(clean, trace, 2e5, 2e-4, np.random.default_rng(0))
+    assert change.abs().max() < 1e-4
+
+
+def test_a_ray_through_metal_is_what_it_should_be() -> None:
+    """One ray by hand: water and metal, energies added up, corrected for water, minus the same without metal."""
+    one = scanner()
+    share, trace = one._share(torch.from_numpy(METAL), "titanium", 1.0)
+    ray = int(share.argmin())
+    change = one._change(share, trace, 1e9, 0.0, Still(0))[trace][ray]  # type: ignore[arg-type]
+    without = transmitted({"water": one.paths[0][trace][ray], "bone": one.paths[1][trace][ray]}, one.beam)
+    p = torch.stack([-torch.log(share[ray]), -torch.log(without)])
+    powers = torch.stack([p**k for k in range(1, 6)], 1) @ torch.tensor(one.correction)
+    assert change == pytest.approx(float(powers[0] - powers[1]), rel=1e-3)
+    assert change > 1.0
+
+
+def test_tissue_makes_room_for_metal() -> None:
+    """Metal as light as water in place of bone lowers the ray; on top of it the ray would be longer."""
+    one = scanner()
+    bone = np.zeros_like(METAL)
+    bone[PHANTOM.hu > 600] = True
+    hidden = project(one.tissue * torch.from_numpy(bone), one.scan)
+    share, trace = one._share(torch.from_numpy(bone), "titanium", 1.0)
+    metal = project(torch.from_numpy(bone).float(), one.scan)[trace] * material("titanium").mu
+    paths = {"water": (one.paths - hidden)[0][trace], "bone": (one.paths - hidden)[1][trace], "titanium": metal}
+    thick = metal > 1.0
+    apart = torch.log(share[thick]) - torch.log(transmitted(paths, one.beam)[thick])
+    assert apart.abs().mean() < 0.1  # the rays of a bin differ a little from the one in its middle
+    on_top = transmitted({"water": one.paths[0][trace], "bone": one.paths[1][trace], "titanium": metal}, one.beam)
+    assert (share[thick] > on_top[thick]).float().mean() > 0.9
+
+
+def test_noise_scatter_fill_and_low_counts_matter() -> None:
+    plain = scanned("CoCrMo")
+    few: dict[str, Any] = {"PHOTONS": (1e4, 1e4), "LOW_COUNT": 0.0}
+    assert error(scanned("CoCrMo", True, **few)) > 1.1 * error(scanned("CoCrMo", False, **few))
+    assert scanned("CoCrMo", SCATTER_SHARE=(2e-3, 2e-3)).corrupted[METAL].mean() < plain.corrupted[METAL].mean()
+    half = scanned("CoCrMo", FULL=0.0, FILL=(0.5, 0.5))
+    assert half.settings["fill"] == 0.5
+    assert half.corrupted[METAL].mean() < 0.7 * plain.corrupted[METAL].mean()
+    assert error(scanned("CoCrMo", True, PHOTONS=(1e4, 1e4), LOW_COUNT=30.0)) < error(scanned("CoCrMo", True, **few))
+
+
+def test_images_end_at_the_ceiling_of_the_scanner() -> None:
+    assert scanned("CoCrMo", CEILINGS_HU=(3071.0,)).corrupted.max() == 3071
+    assert scanned("CoCrMo", CEILINGS_HU=(30_000.0,)).corrupted.max() > 4000
+    assert scanned("CoCrMo").corrupted.min() >= -1024
+
+
+def test_scintillators_see_a_harder_beam() -> None:
+    assert "energy-integrating" in scanner().beam.name
+
+
+def test_the_benchmark_softens_the_edge_of_metal(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = simulate(PHANTOM.hu, METAL, seed=1)
+    monkeypatch.setattr("acdnet.physics.scanner.soften_edges", lambda path: path)
+    hard = simulate(PHANTOM.hu, METAL, seed=1)
+    assert np.count_nonzero(hard.sinogram - made.sinogram > 0.05) > 640  # the outermost bins of nearly every view
+
+
+def test_the_benchmark_counts_scattered_photons() -> None:
+    one = BenchmarkScanner(PHANTOM.hu)
+    assert one._measure(torch.zeros(4), np.random.default_rng(0)).max() < 20
+    still: Any = Still(0)
+    assert one._measure(torch.zeros(1), still).item() == pytest.approx(
+        float(np.polynomial.Polynomial([0.0, *one.correction])(np.log(1e6))), rel=1e-4
+    )

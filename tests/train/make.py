@@ -22,13 +22,13 @@ def small_store(folder: Path, slices: int = 5, name: str = "store") -> Path:
 
     out = folder / name
     out.mkdir()
-    recipe, refs = Recipe(pairs=1, size=SIZE), open_source("phantom", slices)
+    recipe, refs = Recipe(pairs=1, size=SIZE), open_source("phantom", slices).slices
     plan = _plan(refs, recipe)
     _start(out, plan)
     for ref in refs:
         entry = _write(ref, make_slice(ref, recipe, (), []), recipe, out)
         write_atomically({out / ".done" / f"{ref.name}.json": json.dumps(entry).encode()})
-    _finish(out, plan, refs)
+    _finish(out, plan, refs, {})
     return out
 
 

@@ -9,6 +9,7 @@ import typer
 
 from acdnet import __version__
 from acdnet.cli.demo import demo
+from acdnet.cli.evaluate import evaluate
 from acdnet.cli.export import export
 from acdnet.cli.import_weights import import_weights
 from acdnet.cli.models import models
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(simulate)
 app.command()(train)
+app.command()(evaluate)
 app.command()(models)
 app.command(name="import-weights")(import_weights)
 app.command()(export)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acdnet.errors import InputRefused
+from acdnet.errors import ConfigError, InputRefused
+
+if TYPE_CHECKING:
+    from acdnet.slices import SliceRef, Source
+
+IMPLANTS = "hip-stem, hip-cup, nail, spine-screws, spine-rods, plate, fillings, clips, coil, sternal-wires, leads"
+IMPLANTS += ", port, pacemaker"
+PHANTOMS = 60
 
 
 def simulate(
@@ -20,61 +28,91 @@ def simulate(
     pairs: Annotated[int, typer.Option(help="Pairs made of every slice, each with another implant.")] = 4,
     split: Annotated[str, typer.Option(help="Only slices of these splits, with commas; all without it.")] = "",
     exclude: Annotated[str, typer.Option(help="Patients to leave out, with commas; PATIENT, or PATIENT@SPLIT.")] = "",
-    slices: Annotated[int, typer.Option(help="At most so many slices, evenly taken (0: all; phantoms: 60).")] = 0,
+    slices: Annotated[
+        int, typer.Option(min=0, help=f"At most so many, evenly taken (0: all; {PHANTOMS} phantoms).")
+    ] = 0,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes (0: one a core). The result does not depend on it.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, help="Processes (0: one a core). The result is the same.")] = 0,
     size: Annotated[int, typer.Option(help="Side of the pictures in pixels.")] = 416,
-    implants: Annotated[str, typer.Option(help="Kinds of implants, with commas; all without it.")] = "",
+    implants: Annotated[str, typer.Option(help=f"Kinds of implants, with commas, or none. All: {IMPLANTS}.")] = "",
+    material: Annotated[str, typer.Option(help="Metal of all implants, instead of what each is made of.")] = "",
     shapes: Annotated[
-        Path | None, typer.Option(help="Metal shapes (png, npy, npz) to scale, turn and place too.")
+        Path | None, typer.Option(help="Metal shapes (png, npy, npz) to scale, turn and place as well.")
     ] = None,
-    masks: Annotated[Path | None, typer.Option(help="Masks (npy, npz) to use as they are, in their order.")] = None,
-    layout: Annotated[str, typer.Option(help="store (compact), or benchmark (gt.h5, k.h5).")] = "store",
+    masks: Annotated[
+        Path | None,
+        typer.Option(help="Masks (npy, npz) that cover the slice: mask k is used for pair k of every slice."),
+    ] = None,
+    layout: Annotated[
+        str, typer.Option(help="store (compact), or benchmark (gt.h5, k.h5; its protocol only).")
+    ] = "store",
     sinograms: Annotated[bool, typer.Option(help="Keep sinograms in the store, for BHC and NMAR.")] = False,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Skip slices that cannot be used, and list them.")
     ] = False,
-    preview: Annotated[Path | None, typer.Option(help="Draw a contact sheet into this PNG file.")] = None,
+    preview: Annotated[Path | None, typer.Option(help="Draw a contact sheet of a store into this PNG file.")] = None,
 ) -> None:
     """Put metal into clean CT slices and write what a scanner would show, for training and evaluation."""
     from acdnet.data.build import build
     from acdnet.data.recipe import Recipe
     from acdnet.data.sources import open_source
+    from acdnet.physics.implants.library import KINDS
+    from acdnet.slices import Source
+
+    _check_preview(preview, layout)
+    kinds = () if implants == "none" else tuple(_names(implants)) or tuple(KINDS)
+    recipe = Recipe(
+        protocol, seed, pairs, size, kinds, str(shapes or ""), str(masks or ""), material, layout, sinograms
+    )  # fmt: skip
+    if source != "phantom":
+        _check_apart(Path(source), out)
+    found = open_source(source, slices or PHANTOMS, seed, _names(exclude))
+    chosen = _choose(found, _names(split), slices, kinds)
+    try:
+        _run(build(Source(chosen, found.passed_over), recipe, out, workers or os.cpu_count() or 1, skip_bad), pairs)
+    except KeyboardInterrupt:
+        typer.echo("\nstopped; the same command goes on where it was", err=True)
+        raise
+    _report(out, preview)
+
+
+def _check_preview(preview: Path | None, layout: str) -> None:
     from acdnet.files import check_writable
 
-    if preview is not None:
-        check_writable([preview], overwrite=True)
-        if layout != "store":
-            raise InputRefused("--preview draws a store; leave out --layout")
-    settings = {"kinds": tuple(_names(implants))} if implants else {}
-    recipe = Recipe(
-        protocol, seed, pairs, size, shapes=str(shapes or ""), masks=str(masks or ""),
-        layout=layout, sinograms=sinograms, **settings,
-    )  # fmt: skip
-    if source != "phantom" and out.resolve() == Path(source).resolve():
-        raise InputRefused(f"{out}: is the source itself; choose another folder")
-    wanted = _names(split)
-    found = open_source(source, slices or 60, seed, _names(exclude))
-    chosen = [ref for ref in found if not wanted or ref.split in wanted]
-    if not chosen:
-        there = ", ".join(sorted({ref.split for ref in found}))
-        raise InputRefused(f"{source}: no slice of the split {split!r}; there are {there}")
-    if slices:
-        chosen = [chosen[i * len(chosen) // min(slices, len(chosen))] for i in range(min(slices, len(chosen)))]
+    if preview is None:
+        return
+    if layout != "store":
+        raise ConfigError("--preview draws a store; leave out --layout")
+    if preview.suffix.lower() != ".png":
+        raise ConfigError(f"{preview}: the contact sheet is a PNG file; its name must end in .png")
+    check_writable([preview], overwrite=True)
 
-    _run(build(chosen, recipe, out, workers or os.cpu_count() or 1, skip_bad), pairs)
-    _report(out, preview)
+
+def _check_apart(source: Path, out: Path) -> None:
+    here, there = out.resolve(), source.resolve()
+    if here == there or (source.is_dir() and here.is_relative_to(there)):
+        raise InputRefused(f"{out}: lies in the source; nothing is written there, choose another folder")
+
+
+def _choose(found: Source, splits: list[str], slices: int, kinds: tuple[str, ...]) -> list[SliceRef]:
+    """Take the slices of the splits, phantoms only with the wanted implants, and of these evenly as many as asked."""
+    chosen = [ref for ref in found.slices if not splits or ref.split in splits]
+    if not chosen:
+        there = ", ".join(sorted({ref.split for ref in found.slices}))
+        raise InputRefused(f"no slice of the split {', '.join(splits)!r}; there are {there}")
+    chosen = [ref for ref in chosen if not ref.kinds or not kinds or set(kinds) & set(ref.kinds)]
+    if not chosen:
+        raise InputRefused(f"no phantom has any of the implants {', '.join(kinds)}")
+    count = min(slices, len(chosen)) if slices else len(chosen)
+    return [chosen[i * len(chosen) // count] for i in range(count)]
 
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _run(progress: object, pairs: int) -> None:
+def _run(progress: Iterator[tuple[int, int]], pairs: int) -> None:
     """Show a bar while slices are made."""
-    from collections.abc import Iterator
-    from typing import cast
-
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -84,10 +122,11 @@ def _run(progress: object, pairs: int) -> None:
         TimeRemainingColumn,
     )
 
+    done, total = next(progress)  # refusals come before the bar
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("pairs"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn()) as bar:
-        task = bar.add_task("simulating", total=None)
-        for done, total in cast(Iterator[tuple[int, int]], progress):
+        task = bar.add_task("simulating", total=total * pairs, completed=done * pairs)
+        for done, total in progress:
             bar.update(task, completed=done * pairs, total=total * pairs)
 
 
@@ -95,7 +134,7 @@ def _report(out: Path, preview: Path | None) -> None:
     """Say what was made; leave with 4 where slices were skipped."""
     from collections import Counter
 
-    from acdnet.data.store import Store, read_manifest
+    from acdnet.data.store import read_manifest
 
     manifest = read_manifest(out)
     entries = manifest["slices"]
@@ -107,17 +146,26 @@ def _report(out: Path, preview: Path | None) -> None:
         f"({', '.join(f'{name} {count}' for name, count in splits.items())}); "
         f"metal {metal[0]} to {metal[-1]} pixels, median {metal[len(metal) // 2]}"
     )
+    if manifest["passed_over"]:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in manifest["passed_over"].items())
+        typer.echo(f"passed over: {reasons}")
     typer.echo(f"data set: {out}")
     if preview is not None:
-        from acdnet.data.preview import draw_preview
-
-        store, count = Store(out), min(8, len(entries))
-        chosen = [n * len(entries) // count for n in range(count)]
-        titles = [f"{entries[n]['pairs'][0]['kind']}, {entries[n]['pairs'][0]['metal']}" for n in chosen]
-        draw_preview([(title, store.pair(n, 0)) for title, n in zip(titles, chosen, strict=True)], preview)
-        typer.echo(f"picture: {preview}")
+        _draw(out, entries, preview)
     if manifest["skipped"]:
         for reason in manifest["skipped"][:20]:
             typer.echo(f"skipped: {reason}", err=True)
         typer.echo(f"{len(manifest['skipped'])} slices were skipped; the manifest lists them", err=True)
         raise typer.Exit(4)
+
+
+def _draw(out: Path, entries: list[dict[str, Any]], preview: Path) -> None:
+    """Draw the first pair of up to eight slices."""
+    from acdnet.data.preview import draw_preview
+    from acdnet.data.store import Store
+
+    store, count = Store(out), min(8, len(entries))
+    chosen = [n * len(entries) // count for n in range(count)]
+    titles = [f"{entries[n]['pairs'][0]['kind']}, {entries[n]['pairs'][0]['metal']}" for n in chosen]
+    draw_preview([(title, store.pair(n, 0)) for title, n in zip(titles, chosen, strict=True)], preview)
+    typer.echo(f"picture (the first pair of {count} slices): {preview}")

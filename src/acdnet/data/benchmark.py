@@ -22,6 +22,7 @@ from acdnet.physics.scanner import Simulation
 from acdnet.units import hu_from_mu, mu_from_hu
 
 LIST = "list.txt"
+LARGEST_SIDE = 8192
 
 
 def clean_file(hu: NDArray[np.float32], sinogram: NDArray[np.float32], fbp_hu: NDArray[np.float32]) -> bytes:
@@ -73,6 +74,12 @@ def read_pair(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> Bench
     found = _read(
         gt.parent / f"{k}.h5", ("ma_CT", "LI_CT", "ma_sinogram", "LI_sinogram", "metal_trace"), ("metal_mask",)
     )
+    images, sinograms = ("ma_CT", "LI_CT", "metal_mask"), ("LI_sinogram", "metal_trace")
+    for like, others in ((clean["image"], images), (found["ma_sinogram"], sinograms)):
+        for name in others:
+            if name in found and found[name].shape != like.shape:
+                place = gt.parent / f"{k}.h5"
+                raise InputRefused(f"{place}: {name} has the shape {found[name].shape}, not {like.shape}")
     if "metal_mask" in found:
         metal = found["metal_mask"] > 0
     elif masks is None:
@@ -102,13 +109,28 @@ def _read(path: Path, names: tuple[str, ...], optional: tuple[str, ...] = ()) ->
             missing = [name for name in names if name not in file]
             if missing:
                 raise InputRefused(f"{path}: has no {missing[0]!r}; is it a file of the benchmark?")
-            found = {name: np.asarray(file[name]) for name in (*names, *optional) if name in file}
+            there = [name for name in (*names, *optional) if name in file]
+            for name in there:
+                _check_dataset(file[name], f"{path}: {name}")
+            found = {name: np.asarray(file[name]) for name in there}
     except OSError as error:
         raise InputRefused(f"{path}: is not an HDF5 file that can be read ({error})") from error
     for name, array in found.items():
-        if array.ndim != 2 or array.dtype.kind not in "fu" or not np.isfinite(array).all():
-            raise InputRefused(f"{path}: {name} is {array.dtype} of shape {array.shape}, or not finite")
+        if not np.isfinite(array).all():
+            raise InputRefused(f"{path}: {name} holds numbers that are not finite")
     return found
+
+
+def _check_dataset(dataset: Any, name: str) -> None:
+    """Refuse what is not a picture of numbers, before it is read: a small file can claim any size."""
+    shape, kind = getattr(dataset, "shape", None), getattr(getattr(dataset, "dtype", None), "kind", "")
+    if shape is None or len(shape) != 2 or max(shape) > LARGEST_SIDE or min(shape) < 1 or kind not in "fu":
+        raise InputRefused(f"{name} is not a picture of numbers up to {LARGEST_SIDE} wide (shape {shape})")
+
+
+def list_name(split: str) -> str:
+    """Return the name of the list of a split, where a folder holds several."""
+    return f"list_{split}.txt"
 
 
 def read_list(folder: Path, name: str = LIST) -> list[Path]:

@@ -17,16 +17,18 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from acdnet import __version__
 from acdnet.data import benchmark
 from acdnet.data.recipe import MadeSlice, Recipe, make_slice
-from acdnet.data.store import FOLDER, FORMAT, MANIFEST, check_patients, pack_slice
-from acdnet.errors import InputRefused, ResourceError
+from acdnet.data.store import FOLDER, FORMAT, MANIFEST, check_patients, pack_slice, read_manifest
+from acdnet.errors import ConfigError, InputRefused, ResourceError
 from acdnet.files import locked, read_limited, sha256, write_atomically
-from acdnet.slices import SliceRef
+from acdnet.slices import SliceRef, Source
 
 PLAN, DONE = "plan.json", ".done"
 NOTICE = "Simulated for research. Not for diagnosis."
@@ -34,11 +36,17 @@ LARGEST_PLAN = 512 * 2**20
 
 
 def build(
-    slices: Sequence[SliceRef], recipe: Recipe, out: Path, workers: int = 1, skip_bad: bool = False
+    source: Source | Sequence[SliceRef], recipe: Recipe, out: Path, workers: int = 1, skip_bad: bool = False
 ) -> Iterator[tuple[int, int]]:
     """Make the data set in the folder `out`; yield (slices finished, slices in all) as they are."""
+    slices = source.slices if isinstance(source, Source) else list(source)
+    passed_over = source.passed_over if isinstance(source, Source) else {}
     if not slices:
         raise InputRefused("no slice to simulate from")
+    if len({ref.name for ref in slices}) < len(slices):
+        raise InputRefused("two slices of the source have the same name")
+    if workers < 1:
+        raise ConfigError(f"workers is {workers}; at least one is needed")
     check_patients([{"patient": ref.patient, "split": ref.split} for ref in slices], Path("source"))
     shapes, masks = recipe.metal_shapes(), recipe.fixed_masks()  # refused now rather than in a worker
     plan = _plan(slices, recipe)
@@ -54,12 +62,13 @@ def build(
         for _ in _work(missing, (recipe, shapes, masks, out, skip_bad), workers):
             done += 1
             yield done, len(slices)
-        _finish(out, plan, slices)
+        _finish(out, plan, slices, passed_over)
 
 
 def _plan(slices: Sequence[SliceRef], recipe: Recipe) -> bytes:
-    names = [[ref.name, ref.patient, ref.split] for ref in slices]
-    return json.dumps({"format": FORMAT, "recipe": recipe.identity(), "slices": names}, indent=1).encode()
+    names = [[ref.name, ref.patient, ref.split, ref.identity] for ref in slices]
+    plan = {"format": FORMAT, "version": __version__, "recipe": recipe.identity(), "slices": names}
+    return json.dumps(plan, indent=1).encode()
 
 
 def _make_folder(out: Path) -> None:
@@ -74,7 +83,7 @@ def _make_folder(out: Path) -> None:
 def _finished(out: Path, plan: bytes) -> bool:
     if not (out / MANIFEST).exists():
         return False
-    if json.loads(read_limited(out / MANIFEST, LARGEST_PLAN)).get("plan_sha256") != sha256(plan):
+    if read_manifest(out).get("plan_sha256") != sha256(plan):
         raise InputRefused(f"{out}: holds another data set, or the same with other settings; choose another folder")
     return True
 
@@ -93,7 +102,7 @@ def _start(out: Path, plan: bytes) -> None:
     write_atomically({out / PLAN: plan})
 
 
-def _finish(out: Path, plan: bytes, slices: Sequence[SliceRef]) -> None:
+def _finish(out: Path, plan: bytes, slices: Sequence[SliceRef], passed_over: dict[str, int]) -> None:
     """Gather the entries into the manifest; what served to resume goes."""
     entries = [json.loads((out / DONE / f"{ref.name}.json").read_bytes()) for ref in slices]
     kept = [entry for entry in entries if "skipped" not in entry]
@@ -106,13 +115,17 @@ def _finish(out: Path, plan: bytes, slices: Sequence[SliceRef]) -> None:
         "version": __version__,
         **known["recipe"],
         "plan_sha256": sha256(plan),
+        "passed_over": passed_over,
         "skipped": [entry["skipped"] for entry in entries if "skipped" in entry],
         "slices": kept,
     }
     files = {out / MANIFEST: json.dumps(manifest, indent=1).encode()}
     if known["recipe"]["layout"] == "benchmark":
-        names = "".join(f"{entry['file']}\n" for entry in kept)
-        files = {out / benchmark.LIST: names.encode()} | files
+        splits = dict.fromkeys(entry["split"] for entry in kept)
+        for split in splits:
+            name = benchmark.LIST if len(splits) == 1 else benchmark.list_name(split)
+            lines = "".join(f"{entry['file']}\n" for entry in kept if entry["split"] == split)
+            files = {out / name: lines.encode()} | files
     write_atomically(files)
     shutil.rmtree(out / DONE)
     (out / PLAN).unlink()
@@ -125,8 +138,10 @@ def _work(missing: list[SliceRef], context: tuple[Any, ...], workers: int) -> It
     if not missing:
         return
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, spawn, _begin, (os.getpid(), context))
+    pool = ProcessPoolExecutor(min(workers, len(missing)), spawn, _begin, (os.getpid(), context))
     todo, running = iter(missing), set[Future[None]]()
+    with _deaf_children():
+        running |= {pool.submit(_one, ref) for ref in islice(todo, workers)}
     try:
         for ref in todo:
             running.add(pool.submit(_one, ref))
@@ -145,6 +160,20 @@ def _work(missing: list[SliceRef], context: tuple[Any, ...], workers: int) -> It
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C from their first moment on: the parent decides what becomes of them."""
+    before = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if main:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
 _context: tuple[Any, ...] = ()
 
 
@@ -154,7 +183,6 @@ def _begin(parent: int, context: tuple[Any, ...]) -> None:
     global _context
     _context = context
     torch.set_num_threads(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
 
     def leave_with(parent: int) -> None:
         while os.getppid() == parent:
@@ -171,8 +199,13 @@ def _one(ref: SliceRef) -> None:
     except InputRefused as error:
         if not skip_bad:
             raise
-        entry = {"skipped": str(error)}
+        entry = {"skipped": _without_place(str(error), ref)}
     write_atomically({out / DONE / f"{ref.name}.json": json.dumps(entry).encode()})
+
+
+def _without_place(message: str, ref: SliceRef) -> str:
+    """Take the path out of a message that is kept: names of files may name patients."""
+    return message.replace(f" ({ref.place})", "").replace(ref.place or "\0", "its file")
 
 
 def _write(ref: SliceRef, made: MadeSlice, recipe: Recipe, out: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.data.benchmark import LIST, read_list, read_pair
+from acdnet.data.benchmark import LIST, list_name, read_list, read_pair
 from acdnet.data.store import MANIFEST, Pair, Store
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
@@ -84,10 +84,11 @@ class StorePairs:
 class BenchmarkPairs:
     """A folder of the benchmark as published: slices in a list, masks in an array, one h5 file per pair."""
 
-    def __init__(self, folder: Path, name: str = LIST) -> None:
+    def __init__(self, folder: Path, splits: Sequence[str] = ()) -> None:
         self.folder, self.protocol = folder, "syndeeplesion"
+        lists = [name for split in splits if (folder / (name := list_name(split))).is_file()] or _lists(folder)
         self.masks = _read_masks(folder / MASKS) if (folder / MASKS).exists() else None
-        self.index = [(gt, k) for gt in read_list(folder, name) for k in _masks_of(gt)]
+        self.index = [(gt, k) for name in lists for gt in read_list(folder, name) for k in _masks_of(gt)]
         if not self.index:
             raise InputRefused(f"{folder}: the list names no slice with pairs (0.h5, 1.h5, ... beside gt.h5)")
         self.size = self.read(0).clean.shape[0]
@@ -117,6 +118,10 @@ class BenchmarkPairs:
         return None
 
 
+def _lists(folder: Path) -> list[str]:
+    return [LIST] if (folder / LIST).is_file() else sorted(path.name for path in folder.glob(list_name("*")))
+
+
 def _masks_of(gt: Path) -> list[int]:
     return sorted(int(path.stem) for path in gt.parent.glob("*.h5") if path.stem.isdigit())
 
@@ -134,8 +139,8 @@ def _read_masks(path: Path) -> NDArray[np.uint8]:
 
 def open_pairs(folder: Path, splits: Sequence[str] = ()) -> PairSet:
     """Open a store or a benchmark folder."""
-    if (folder / LIST).is_file() and not (folder / "slices").is_dir():
-        return BenchmarkPairs(folder)
+    if _lists(folder) and not (folder / "slices").is_dir():
+        return BenchmarkPairs(folder, splits)
     return StorePairs(folder, splits)
 
 

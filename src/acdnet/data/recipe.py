@@ -15,8 +15,9 @@ from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import Implant, draw_implant
 from acdnet.physics.implants.given import LARGEST_FILE, Shape, read_shapes
 from acdnet.physics.implants.library import KINDS
+from acdnet.physics.materials import METALS
 from acdnet.physics.scanner import BenchmarkScanner, Simulation
-from acdnet.physics.simulate import PROTOCOLS, checked_slice, make_scanner
+from acdnet.physics.simulate import PROTOCOLS, checked_metal, checked_slice, make_scanner
 from acdnet.slices import RawSlice, SliceRef
 
 LAYOUTS = ("store", "benchmark")
@@ -37,6 +38,8 @@ class Recipe:
     """File of shapes that are scaled, turned and placed as well."""
     masks: str = ""
     """File of masks that are used as they are, one after the other, instead of drawn implants."""
+    material: str = ""
+    """Metal of all implants; without it titanium in the benchmark's protocol, elsewhere what each is made of."""
     layout: str = "store"
     sinograms: bool = False
     """Keep sinograms in the store; methods that need raw data can then be evaluated on it."""
@@ -48,12 +51,20 @@ class Recipe:
             raise ConfigError(f"no layout {self.layout!r}; there are {', '.join(LAYOUTS)}")
         if self.layout == "benchmark" and self.protocol != "syndeeplesion":
             raise ConfigError("the benchmark's layout holds its own protocol only; use the store for the clinical one")
+        if self.material and self.material not in METALS:
+            raise ConfigError(f"no metal {self.material!r}; there are {', '.join(METALS)}")
+        if self.masks and (self.shapes or self.kinds != tuple(KINDS)):
+            raise ConfigError("masks are used instead of implants and shapes; leave out one or the other")
         for name, least, most in (("pairs", 1, 1000), ("size", 64, 2048), ("seed", 0, 2**63 - 1)):
             if not least <= getattr(self, name) <= most:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must lie between {least} and {most}")
         unknown = sorted(set(self.kinds) - KINDS.keys())
         if unknown:
             raise ConfigError(f"no implant {unknown[0]!r}; there are {', '.join(KINDS)}")
+
+    @property
+    def keeps_sinograms(self) -> bool:
+        return self.sinograms or self.layout == "benchmark"
 
     def identity(self) -> dict[str, Any]:
         """Return the settings as they go into plan and manifest: files by hash, not by name."""
@@ -68,15 +79,25 @@ class Recipe:
         return read_shapes(Path(self.shapes)) if self.shapes else ()
 
     def fixed_masks(self) -> list[Shape]:
-        """Read the masks that are used as they are, made to the size of the slices."""
+        """Read the masks that are used as they are: mask k for pair k of every slice, at the size of the slices."""
         if not self.masks:
             return []
         from acdnet.data.benchmark import resize_mask
 
-        found = [resize_mask(mask, self.size) for mask in read_shapes(Path(self.masks), cut=False)]
+        found = read_shapes(Path(self.masks), cut=False)
         if len(found) < self.pairs:
-            raise InputRefused(f"{self.masks}: has {len(found)} masks, {self.pairs} are to be used")
-        return found
+            raise InputRefused(
+                f"{self.masks}: has {len(found)} masks; {self.pairs} pairs a slice need as many (--pairs)"
+            )
+        made = []
+        for k, mask in enumerate(found[: self.pairs]):
+            if mask.shape[0] != mask.shape[1]:
+                raise InputRefused(f"{self.masks}: mask {k} is {mask.shape}; masks are squares that cover the slice")
+            try:
+                made.append(checked_metal(resize_mask(mask, self.size)))
+            except InputRefused as error:
+                raise InputRefused(f"{self.masks}: mask {k} at {self.size} x {self.size} pixels: {error}") from error
+        return made
 
 
 @dataclass(frozen=True)
@@ -92,27 +113,33 @@ class MadeSlice:
 
 
 def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: list[Shape]) -> MadeSlice:
-    """Simulate the pairs of a slice. What is random depends on the seed and the slice's name alone."""
-    rng = np.random.default_rng([recipe.seed, zlib.crc32(ref.name.encode())])
+    """Simulate the pairs of a slice; what is random depends on the seed, the slice's name and the pair's number."""
     try:
         raw = ref.read()
         hu, pixel_mm = raw.squared(recipe.size)
         hu = checked_slice(hu)
-        scanner = make_scanner(recipe.protocol, hu, pixel_mm, rng)
+        scanner = make_scanner(recipe.protocol, hu, pixel_mm, _rng(recipe, ref, "scanner"))
         without = None
         if recipe.layout == "benchmark" and isinstance(scanner, BenchmarkScanner):
-            without = scanner.without_metal(rng)
-        anatomy = None if masks else find_anatomy(hu, pixel_mm)
-        kinds = tuple(kind for kind in recipe.kinds if kind in ref.kinds) or recipe.kinds
+            without = scanner.without_metal(_rng(recipe, ref, "without metal"))
+        anatomy = None if masks else find_anatomy(hu, pixel_mm, ref.notes.get("site", ""))
+        kinds = tuple(kind for kind in recipe.kinds if not ref.kinds or kind in ref.kinds)
         pairs, implants = [], []
         for k in range(recipe.pairs):
+            rng = _rng(recipe, ref, f"pair {k}")
             if anatomy is None:
-                implant = Implant(masks[k], f"mask {k}", "titanium")
+                implant = Implant(masks[k], f"mask {k}", recipe.material or "titanium")
             else:
                 implant = draw_implant(anatomy, rng, kinds, shapes)
-            metal = "titanium" if recipe.protocol == "syndeeplesion" else implant.metal
-            pairs.append(scanner.with_metal(implant.mask, metal, rng))
+            metal = recipe.material or ("titanium" if recipe.protocol == "syndeeplesion" else implant.metal)
+            pair = scanner.with_metal(implant.mask, metal, rng)
+            pairs.append(pair if recipe.keeps_sinograms else pair.without_sinograms())
             implants.append(implant)
-    except InputRefused as error:
-        raise InputRefused(f"slice {ref.name}: {error}") from error
+    except (InputRefused, ConfigError) as error:
+        place = f" ({ref.place})" if ref.place and ref.place not in str(error) else ""
+        raise InputRefused(f"slice {ref.name}{place}: {error}") from error
     return MadeSlice(raw, pixel_mm, pairs, implants, without)
+
+
+def _rng(recipe: Recipe, ref: SliceRef, purpose: str) -> np.random.Generator:
+    return np.random.default_rng([recipe.seed, zlib.crc32(ref.name.encode()), zlib.crc32(purpose.encode())])

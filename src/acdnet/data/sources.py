@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from io import BytesIO, StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
-from acdnet.slices import RawSlice, SliceRef, assign_splits, pseudonym
+from acdnet.slices import RawSlice, SliceRef, Source, assign_splits, pseudonym
 
 INDEX = "index.csv"
 PNG_OFFSET = 32768
 """16-bit PNGs hold HU + 32768."""
-LARGEST_INDEX, LARGEST_PNG, LARGEST_NIFTI = 64 * 2**20, 64 * 2**20, 2 * 2**30
+LARGEST_INDEX, LARGEST_PNG = 64 * 2**20, 64 * 2**20
+LARGEST_VOLUME = 2 * 2**30
+"""Bytes of a NIfTI volume when it is unpacked."""
 LARGEST_SIDE = 4096
 
 
-def open_source(source: str, count: int = 60, seed: int = 0, exclude: Sequence[str] = ()) -> list[SliceRef]:
+def open_source(source: str, count: int = 60, seed: int = 0, exclude: Sequence[str] = ()) -> Source:
     """List the slices of a source; `phantom` makes `count` patients from a seed.
 
     `exclude` names patients to leave out, PATIENT or PATIENT@SPLIT. A patient in two splits is refused.
     """
-    slices = _list(source, count, seed)
-    unknown = [name for name in exclude if not any(_is_named(ref, name) for ref in slices)]
+    found = _list(source, count, seed)
+    unknown = [name for name in exclude if not any(_is_named(ref, name) for ref in found.slices)]
     if unknown:
         raise InputRefused(f"{source}: has no patient {unknown[0]!r} to exclude")
-    kept = [ref for ref in slices if not any(_is_named(ref, name) for name in exclude)]
-    if not kept:
-        raise InputRefused(f"{source}: has no CT slice in it, or all are excluded")
+    kept = [ref for ref in found.slices if not any(_is_named(ref, name) for name in exclude)]
+    if not kept and found.slices:
+        raise InputRefused(f"{source}: all slices are excluded")
     seen: dict[str, str] = {}
     for ref in kept:
         if (first := seen.setdefault(ref.patient, ref.split)) != ref.split:
@@ -40,28 +45,44 @@ def open_source(source: str, count: int = 60, seed: int = 0, exclude: Sequence[s
                 f"{source}: patient {ref.patient} is in {first} and in {ref.split}; "
                 f"leave one out with --exclude {ref.patient}@{first} or --exclude {ref.patient}@{ref.split}"
             )
-    return kept
+    return Source(_with_unique_names(kept), found.passed_over)
 
 
 def _is_named(ref: SliceRef, name: str) -> bool:
     return name in (ref.patient, f"{ref.patient}@{ref.split}")
 
 
-def _list(source: str, count: int, seed: int) -> list[SliceRef]:
+def _with_unique_names(slices: list[SliceRef]) -> list[SliceRef]:
+    """Tell slices apart that would have the same name (a/b.png and a-b.png)."""
+    from dataclasses import replace
+
+    times = Counter(ref.name for ref in slices)
+    return [replace(ref, name=f"{ref.name}-{pseudonym(ref.place)}") if times[ref.name] > 1 else ref for ref in slices]
+
+
+def _list(source: str, count: int, seed: int) -> Source:
     if source == "phantom":
-        return phantom_slices(count, seed)
+        if count < 1:
+            raise InputRefused(f"{count} phantoms are wanted; at least one is needed")
+        return Source(phantom_slices(count, seed))
     path = Path(source)
     if not path.exists():
         raise InputRefused(f"{source}: no such file or folder, and not the word 'phantom'")
     if path.is_file() and path.name == INDEX:
         path = path.parent
     if (path / INDEX).is_file():
-        return indexed_slices(path)
+        return Source(indexed_slices(path))
     if volumes := _nifti_files(path):
-        return nifti_slices(volumes)
+        return Source(nifti_slices(volumes))
     from acdnet.dicom.read import dicom_slices
 
-    return dicom_slices(path)
+    found = dicom_slices(path)
+    if not found.slices:
+        there = ", ".join(f"{number} {reason}" for reason, number in found.passed_over.items()) or "no file at all"
+        raise InputRefused(
+            f"{path}: no CT slice found ({there}); DICOM, NIfTI (.nii, .nii.gz) or PNGs with an {INDEX} are read"
+        )
+    return found
 
 
 def phantom_slices(count: int, seed: int) -> list[SliceRef]:
@@ -75,7 +96,7 @@ def phantom_slices(count: int, seed: int) -> list[SliceRef]:
     for n, name in enumerate(names):
         site = sites[n % len(sites)]
         read = partial(_read_phantom, site, seed, n)
-        slices.append(SliceRef(name, name, splits[name], read, {"site": site}, SITES[site][2]))
+        slices.append(SliceRef(name, name, splits[name], read, {"site": site}, SITES[site][2], name))
     return slices
 
 
@@ -91,32 +112,47 @@ def indexed_slices(folder: Path) -> list[SliceRef]:
 
     A file that is named twice, with the same patient, split and pixel size, is used once.
     """
-    text = read_limited(folder / INDEX, LARGEST_INDEX).decode(errors="replace")
-    rows = list(csv.DictReader(StringIO(text)))
-    needed = {"file", "patient", "pixel_mm"}
-    if not rows or not needed <= rows[0].keys():
-        raise InputRefused(f"{folder / INDEX}: must have the columns {', '.join(sorted(needed))}")
+    index = folder / INDEX
+    rows = _read_index(index)
     dealt = assign_splits([row["patient"] for row in rows])
-    slices, seen = [], dict[str, tuple[str | None, ...]]()
+    slices, seen = [], dict[str, tuple[str, ...]]()
     for row in rows:
-        said = tuple(row.get(key) for key in ("patient", "split", "pixel_mm"))
+        said = tuple(row.get(key, "") for key in ("patient", "split", "pixel_mm"))
         if row["file"] in seen:
             if seen[row["file"]] != said:
-                raise InputRefused(f"{folder / INDEX}: says two things of {row['file']}: {seen[row['file']]}, {said}")
+                raise InputRefused(f"{index}: says two things of {row['file']}: {seen[row['file']]}, {said}")
             continue
         seen[row["file"]] = said
         path = folder / row["file"]
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise InputRefused(f"{folder / INDEX}: names a file outside its folder: {row['file']!r}")
+            raise InputRefused(f"{index}: names a file outside its folder: {row['file']!r}")
         try:
             pixel_mm = float(row["pixel_mm"])
-        except (TypeError, ValueError):
-            raise InputRefused(f"{folder / INDEX}: {row['file']} has no pixel size ({row['pixel_mm']!r})") from None
+        except ValueError:
+            raise InputRefused(f"{index}: {row['file']} has no pixel size ({row['pixel_mm']!r})") from None
         notes = {key: row[key] for key in ("region", "licence", "origin") if row.get(key)}
         split = row.get("split") or dealt[row["patient"]]
         name = row["file"].removesuffix(".png").replace("/", "-")
-        slices.append(SliceRef(name, row["patient"], split, partial(_read_png, path, pixel_mm), notes))
+        identity = f"{pixel_mm} mm, {path.stat().st_size if path.is_file() else 0} bytes"
+        read = partial(_read_png, path, pixel_mm)
+        slices.append(SliceRef(name, row["patient"], split, read, notes, (), str(path), identity))
     return slices
+
+
+def _read_index(path: Path) -> list[dict[str, str]]:
+    text = read_limited(path, LARGEST_INDEX).decode(errors="replace")
+    needed = {"file", "patient", "pixel_mm"}
+    try:
+        reader = csv.DictReader(StringIO(text), skipinitialspace=True)
+        rows: list[dict[str, Any]] = list(reader)
+    except csv.Error as error:
+        raise InputRefused(f"{path}: is not a table that can be read ({error})") from error
+    if not rows or not needed <= set(rows[0]):
+        raise InputRefused(f"{path}: must have the columns {', '.join(sorted(needed))}, and a row for each slice")
+    for number, row in enumerate(rows, 2):
+        if any(not isinstance(row.get(key), str) or "\0" in row[key] for key in needed) or not row["file"]:
+            raise InputRefused(f"{path}: line {number} is not complete")
+    return [{key: value or "" for key, value in row.items() if isinstance(key, str)} for row in rows]
 
 
 def _read_png(path: Path, pixel_mm: float) -> RawSlice:
@@ -136,38 +172,67 @@ def _read_png(path: Path, pixel_mm: float) -> RawSlice:
 
 
 def _nifti_files(path: Path) -> list[Path]:
-    candidates = [path] if path.is_file() else sorted(path.iterdir())
-    return [file for file in candidates if file.name.endswith((".nii", ".nii.gz")) and not file.name.startswith(".")]
+    candidates = [path] if path.is_file() else sorted(path.rglob("*"))
+    endings = (".nii", ".nii.gz")
+    return [file for file in candidates if file.name.lower().endswith(endings) and not file.name.startswith(".")]
 
 
 def nifti_slices(volumes: list[Path]) -> list[SliceRef]:
     """List the axial slices of NIfTI volumes; every volume is a patient of its own."""
-    import nibabel
-
-    patients = {path: pseudonym(path.name) for path in volumes}
+    patients = {path: pseudonym(path.name, str(path.stat().st_size)) for path in volumes}
     dealt = assign_splits(list(patients.values()))
     slices = []
     for path, patient in patients.items():
-        try:
-            shape = nibabel.as_closest_canonical(nibabel.load(path)).shape
-        except Exception as error:
-            raise InputRefused(f"{path}: is not a NIfTI volume that can be read ({error})") from error
-        if len(shape) != 3 or max(shape) > LARGEST_SIDE:
-            raise InputRefused(f"{path}: has the shape {shape}; a volume has three axes up to {LARGEST_SIDE}")
-        for k in range(shape[2]):
-            slices.append(SliceRef(f"{patient}-{k:04d}", patient, dealt[patient], partial(_read_nifti, path, k)))
+        volume, axes = _open_nifti(path)
+        for k in range(volume.shape[axes[2][0]]):
+            read = partial(_read_nifti, path, k)
+            place, identity = f"{path}, slice {k}", f"{path.stat().st_size} bytes"
+            slices.append(SliceRef(f"{patient}-{k:04d}", patient, dealt[patient], read, {}, (), place, identity))
     return slices
+
+
+def _open_nifti(path: Path) -> tuple[Any, list[tuple[int, bool]]]:
+    """Open a volume without reading it; return it and, for right, front and top, its axis and whether it runs there."""
+    import nibabel
+
+    try:
+        volume: Any = nibabel.load(path)
+        orientation = nibabel.io_orientation(volume.affine)
+        shape, bytes_each = volume.shape, max(volume.get_data_dtype().itemsize, 1)
+    except Exception as error:
+        raise InputRefused(f"{path}: is not a NIfTI volume that can be read ({error})") from error
+    if len(shape) != 3 or max(shape) > LARGEST_SIDE or min(shape) < 1:
+        raise InputRefused(f"{path}: has the shape {shape}; a volume has three axes up to {LARGEST_SIDE}")
+    if int(np.prod(shape, dtype=np.int64)) * bytes_each > LARGEST_VOLUME:
+        raise InputRefused(f"{path}: unpacks to more than {LARGEST_VOLUME:,} bytes")
+    if not np.isfinite(orientation).all():
+        raise InputRefused(f"{path}: its affine does not say how it lies in space")
+    axes = {int(along): (axis, direction > 0) for axis, (along, direction) in enumerate(orientation)}
+    return volume, [axes[n] for n in range(3)]
+
+
+@lru_cache(maxsize=1)
+def _whole(path: Path, changed: int) -> NDArray[Any]:  # noqa: ARG001 another time of change is another volume
+    """Read a volume whole: a packed file can only be read from its start."""
+    volume, _ = _open_nifti(path)
+    return np.asarray(volume.dataobj)
 
 
 def _read_nifti(path: Path, k: int) -> RawSlice:
     """Read one axial slice, rows from front to back, columns from the patient's right to left."""
-    import nibabel
-
+    volume, (across, along, up) = _open_nifti(path)
+    number = k if up[1] else volume.shape[up[0]] - 1 - k
+    window: list[Any] = [slice(None)] * 3
+    window[up[0]] = number
     try:
-        volume = nibabel.as_closest_canonical(nibabel.load(path))
-        right_by_front = np.asarray(volume.dataobj[:, :, k], dtype=np.float32)
-        across, along = (float(mm) for mm in volume.header.get_zooms()[:2])
+        packed = path.name.lower().endswith(".gz")
+        voxels = _whole(path, path.stat().st_mtime_ns) if packed else volume.dataobj
+        plane = np.asarray(voxels[tuple(window)], dtype=np.float32)
+        zooms = [float(mm) for mm in volume.header.get_zooms()[:3]]
     except Exception as error:
         raise InputRefused(f"{path}: slice {k} cannot be read ({error})") from error
-    hu = np.ascontiguousarray(right_by_front[::-1, ::-1].T)
-    return RawSlice(hu, (along, across), sha256(hu.tobytes()))
+    right_by_front = plane if across[0] < along[0] else plane.T
+    to_left = slice(None, None, -1) if across[1] else slice(None)
+    to_back = slice(None, None, -1) if along[1] else slice(None)
+    hu = np.ascontiguousarray(right_by_front[to_left, to_back].T)
+    return RawSlice(hu, (zooms[along[0]], zooms[across[0]]), sha256(hu.tobytes()))

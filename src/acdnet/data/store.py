@@ -8,7 +8,8 @@
         metal      n x bits     uint8   where the metal is, eight pixels a byte
         sinogram   n x views x bins  uint16   only where asked for
 
-An int16 c means c / 4 + 1600 HU (-6592 to 9792 HU); a uint16 c means the line integral c / 4096 - 1.
+An int16 c means c / 4 + 1600 HU (-6592 to 9792 HU; what lies outside is cut off, and only metal does). A uint16 c
+means the line integral c / 4096 - 1.
 """
 
 from __future__ import annotations
@@ -84,9 +85,11 @@ class Pair:
 class Store:
     """A finished store, opened for reading."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = folder = Path(folder)
         self.manifest = read_manifest(folder)
+        if self.manifest.get("layout", "store") != "store":
+            raise InputRefused(f"{folder}: holds files of the benchmark, not a store")
         self.slices: list[dict[str, Any]] = self.manifest["slices"]
         self.size = int(self.manifest["size"])
 
@@ -145,6 +148,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         or not isinstance(manifest.get("slices"), list)
     ):
         raise InputRefused(f"{path}: is not a manifest of format {FORMAT}")
+    if not isinstance(manifest.get("size"), int):
+        raise InputRefused(f"{path}: does not say the size of its slices")
     wanted = {"file": str, "sha256": str, "patient": str, "split": str, "pairs": list}
     for entry in manifest["slices"]:
         if not isinstance(entry, dict) or not all(isinstance(entry.get(key), kind) for key, kind in wanted.items()):

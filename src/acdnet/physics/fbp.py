@@ -12,7 +12,7 @@ Half of a full turn would do: hence pi/V and not 2 pi/V.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -30,6 +30,8 @@ BENCHMARK_ZERO = 0.26
 
 def fbp(sinograms: Tensor, geometry: FanBeam, variant: Variant = "textbook") -> Tensor:
     """Reconstruct ... x views x bins line integrals to ... x size x size images in 1/cm."""
+    if variant not in get_args(Variant):
+        raise ValueError(f"no variant {variant!r}; there are {', '.join(get_args(Variant))}")
     if variant == "benchmark":
         filtered, power = ramp(sinograms, geometry, variant), 1
     else:

@@ -5,8 +5,6 @@ blur the whole slice, and lose the kernel and the grain of the scanner. What pro
 therefore given back, fading out towards the metal, whose edge is part of it:
 
     X = FBP(q) + fade . (Y - FBP(p))
-
-On clinical pairs this raised LI by 1.2 dB in the window, against FBP(q) alone.
 """
 
 from __future__ import annotations

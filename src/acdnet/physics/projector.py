@@ -40,6 +40,8 @@ def transpose(sinograms: Tensor, geometry: FanBeam) -> Tensor:
 
 def back_project(sinograms: Tensor, geometry: FanBeam, power: int = 1) -> Tensor:
     """Add up, for each pixel, what its ray found in every view, weighted by depth^-power."""
+    if power not in (1, 2):
+        raise ValueError(f"power is {power}; it is 1 or 2")
     stack = _stack(sinograms, geometry.sinogram_shape, "sinogram")
     result: Tensor = _BackProject.apply(stack, geometry, power)  # type: ignore[no-untyped-call]
     return result.view(*sinograms.shape[:-2], geometry.size, geometry.size)
@@ -210,7 +212,9 @@ def _compiled(stack: Tensor) -> bool:
 
 
 def _stack(pictures: Tensor, shape: tuple[int, int], kind: str) -> Tensor:
-    """Bring ... x H x W to B x H x W, and refuse what is not of the geometry."""
+    """Bring ... x H x W to B x H x W, and refuse what is not of the geometry or not single or double precision."""
     if pictures.shape[-2:] != shape:
         raise ValueError(f"{kind} is {tuple(pictures.shape[-2:])}; the geometry wants {shape}")
+    if pictures.dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"{kind} is {pictures.dtype}; float32 or float64 is needed")
     return pictures.reshape(-1, *shape).contiguous()

@@ -43,6 +43,11 @@ class Simulation:
     settings: Settings = field(default_factory=dict)
     """What was drawn at random, and the constants that matter."""
 
+    def without_sinograms(self) -> Simulation:
+        """Return it without its sinograms, which take most of the memory."""
+        nothing = np.zeros((0, 0), np.float32)
+        return replace(self, sinogram=nothing, li_sinogram=nothing, trace=nothing.astype(bool))
+
     def measured(self) -> Measured:
         """Return the slice as methods receive it."""
         raw = self.settings["protocol"] == "syndeeplesion"
@@ -192,13 +197,21 @@ class ClinicalScanner:
         return fill * through + (1 - fill) * transmitted(self._rays(self.paths, trace), self.beam), trace
 
     def _change(self, share: Tensor, trace: Tensor, photons: float, scatter: float, rng: np.random.Generator) -> Tensor:
-        """Return the sinogram with metal minus that without; zero where no metal was crossed."""
+        """Return the sinogram with metal minus that without; zero where metal changes nothing.
+
+        Both are scattered into alike. The clean image has the noise of its own rays already, so that only what the
+        metal adds to the variance is drawn: 1 / N with metal minus 1 / N without.
+        """
         clean = transmitted(self._rays(self.paths, trace), self.beam)
         counts = torch.full(self.scan.sinogram_shape, torch.inf)
         counts[trace] = photons * torch.exp(-count(share, photons, scatter * photons, rng))
-        with_metal = -torch.log(_without_low_counts(counts, self.LOW_COUNT)[trace] / photons)
+        noisy = _without_low_counts(counts, self.LOW_COUNT)[trace] / photons
+        ideal = share + scatter
+        added = (1 - ideal / (clean + scatter)).clamp(min=0.0).sqrt()
+        with_metal = -torch.log(ideal) - added * torch.log(noisy / ideal)
         change = torch.zeros(self.scan.sinogram_shape)
-        change[trace] = correct(with_metal, self.correction) - correct(-torch.log(clean), self.correction)
+        without = correct(-torch.log(clean + scatter), self.correction)
+        change[trace] = correct(with_metal, self.correction) - without
         return change
 
     @staticmethod

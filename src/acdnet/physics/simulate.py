@@ -34,6 +34,8 @@ def simulate(
         raise InputRefused(f"the mask has the shape {mask.shape}, the slice {clean.shape}; they must be the same")
     if material not in METALS:
         raise ConfigError(f"no metal {material!r}; there are {', '.join(METALS)}")
+    if seed < 0:
+        raise ConfigError(f"seed is {seed}; it must not be negative")
     rng = np.random.default_rng(seed)
     return make_scanner(protocol, clean, pixel_mm, rng).with_metal(mask, material, rng)
 

@@ -22,9 +22,11 @@ def soften_edges(path: Tensor) -> Tensor:
 def interpolate(sinogram: Tensor, trace: Tensor) -> Tensor:
     """Replace the trace, view by view, by the straight line between its two neighbours (LI).
 
-    A run that reaches the end of the detector is continued with its one neighbour; a view that is all trace
-    is left as it is.
+    A run that reaches the end of the detector is continued with its one neighbour; a view that is all trace is left
+    as it is. The result carries no gradient.
     """
+    if sinogram.requires_grad and torch.is_grad_enabled():
+        raise ValueError("interpolation carries no gradient; call it on sinogram.detach()")
     if sinogram.shape != trace.shape:
         raise ValueError(f"sinogram {tuple(sinogram.shape)} and trace {tuple(trace.shape)} differ in shape")
     values = sinogram.detach().cpu().double().numpy().reshape(-1, sinogram.shape[-1])

@@ -19,7 +19,9 @@ AREA_AT_416 = (20.0, 2500.0)
 DENTAL_AREA_AT_416 = 150.0
 """Larger shapes are not made of dental metals."""
 
-ATTEMPTS = 100
+ATTEMPTS = 40
+NEAR_ENOUGH = 0.3
+"""Logarithm of the ratio of the area drawn and the area wanted that is let pass."""
 
 
 @dataclass(frozen=True)
@@ -34,24 +36,34 @@ class Implant:
 def draw_implant(
     anatomy: Anatomy, rng: np.random.Generator, kinds: tuple[str, ...] = tuple(KINDS), shapes: tuple[Shape, ...] = ()
 ) -> Implant:
-    """Draw an implant of a random kind; the area is spread evenly over the decades between the limits.
+    """Draw an implant of a kind that is found in such a slice; large and small ones are wanted equally often.
 
-    Shapes given by the user are one more kind, drawn as often as half of all others together.
+    An area is drawn, evenly in its logarithm, and then implants until one has it, as near as makes no difference.
+    Shapes given by the user are one more kind, drawn half as often as all others together.
     """
     unknown = sorted(set(kinds) - KINDS.keys())
     if unknown:
         raise ConfigError(f"no implant {unknown[0]!r}; there are {', '.join(KINDS)}")
-    if not kinds and not shapes:
-        raise ConfigError("neither a kind of implant nor a shape is given")
+    fitting = tuple(name for name in kinds if anatomy.region in KINDS[name].regions)
+    if not fitting and not shapes:
+        raise InputRefused(f"none of the implants {', '.join(kinds) or '(none)'} is found in a {anatomy.region}")
     pixels = anatomy.body.size / 416**2
     low, high = AREA_AT_416[0] * pixels, AREA_AT_416[1] * pixels
+    wanted = float(np.exp(rng.uniform(np.log(low), np.log(high))))
+    nearest: Implant | None = None
     for _ in range(ATTEMPTS):
-        wanted = float(np.exp(rng.uniform(np.log(low), np.log(high))))
-        given = bool(shapes) and (not kinds or rng.random() < 1 / 3)
-        implant = _given(anatomy, wanted, shapes, rng) if given else _made(anatomy, wanted, kinds, rng)
-        if low <= implant.mask.sum() <= high:
-            return implant
-    raise InputRefused(f"no implant of {low:.0f} to {high:.0f} pixels fits into the body of the slice")
+        given = bool(shapes) and (not fitting or rng.random() < 1 / 3)
+        implant = _given(anatomy, wanted, shapes, rng) if given else _made(anatomy, wanted, fitting, rng)
+        area = int(implant.mask.sum())
+        if not low <= area <= high:
+            continue
+        if nearest is None or abs(np.log(area / wanted)) < abs(np.log(nearest.mask.sum() / wanted)):
+            nearest = implant
+        if abs(np.log(area / wanted)) < NEAR_ENOUGH:
+            break
+    if nearest is None:
+        raise InputRefused(f"no implant of {low:.0f} to {high:.0f} pixels fits into the body of the slice")
+    return nearest
 
 
 def _made(anatomy: Anatomy, wanted: float, kinds: tuple[str, ...], rng: np.random.Generator) -> Implant:

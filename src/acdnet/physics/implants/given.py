@@ -32,8 +32,8 @@ def read_shapes(path: Path, cut: bool = True) -> tuple[Shape, ...]:
         shapes = [shape for array in _read_arrays(path) for shape in _unstack(array, path)]
     else:
         raise InputRefused(f"{path}: shapes are read from .png, .npy and .npz, not from {suffix or 'this'}")
-    found = tuple(_cut_out(shape) if cut else shape for shape in shapes if shape.any())
-    if not found:
+    found = tuple(_cut_out(shape) if cut else shape for shape in shapes if shape.any() or not cut)
+    if not any(shape.any() for shape in found):
         raise InputRefused(f"{path}: has no shape in it; metal is where values are above zero")
     return found
 

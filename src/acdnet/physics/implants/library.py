@@ -24,9 +24,9 @@ ALLOYS = ("Ti6Al4V", "titanium", "CoCrMo", "steel316L")
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of implant: the body site, its maker, its metals, and how far it may be enlarged or shrunk."""
+    """A kind of implant: where in the body, its maker, its metals, and how far it may be enlarged or shrunk."""
 
-    site: str
+    regions: tuple[str, ...]
     make: Maker
     metals: tuple[str, ...]
     scales: tuple[float, float] = (0.7, 1.4)
@@ -185,6 +185,24 @@ def pacemaker(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
     return sheet.moved(-width / 2, 0).rod(width, height)
 
 
+def port(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
+    """Draw an infusion port: a small can under the skin of the chest, with a ring of metal."""
+    front = anatomy.deep(6) & ~anatomy.deep(22) & anatomy.band((0.15, 0.85), (0.0, 0.4))
+    sheet = _sheet(anatomy, front, rng, rng.uniform(-0.9, 0.9))
+    if sheet is None:
+        return _nothing(anatomy)
+    radius = scale * rng.uniform(6, 12)
+    return sheet.ellipse(radius, 0.5 * radius) & ~sheet.ellipse(0.6 * radius, 0.2 * radius)
+
+
+def coil(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
+    """Draw an embolisation coil: a ball of wire in a vessel."""
+    sheet = _sheet(anatomy, anatomy.deep(25) & ~anatomy.bone, rng, rng.uniform(0, np.pi))
+    if sheet is None:
+        return _nothing(anatomy)
+    return sheet.ellipse(scale * rng.uniform(2, 7), scale * rng.uniform(2, 7))
+
+
 def nail(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
     """Draw a nail in a long bone, solid or hollow, and sometimes the screw that locks it."""
     where = anatomy.thick_bone & anatomy.band(_side(rng), (0.1, 0.9))
@@ -200,16 +218,20 @@ def nail(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
     return total
 
 
+TRUNK = ("thorax", "abdomen", "pelvis")
 KINDS = {
-    "hip-stem": Kind("hip", hip_stem, ("CoCrMo", "Ti6Al4V", "steel316L"), (0.7, 1.8)),
-    "hip-cup": Kind("hip", hip_cup, ("CoCrMo", "Ti6Al4V"), (0.7, 1.8)),
-    "spine-screws": Kind("spine", spine_screws, ("Ti6Al4V", "titanium", "steel316L")),
-    "spine-rods": Kind("spine", spine_rods, ("Ti6Al4V", "CoCrMo", "titanium")),
-    "fillings": Kind("dental", fillings, ("amalgam", "gold", "CoCrMo")),
-    "clips": Kind("soft tissue", clips, ("titanium", "steel316L"), (0.8, 1.5)),
-    "plate": Kind("bone", plate, ALLOYS),
-    "sternal-wires": Kind("thorax", sternal_wires, ("steel316L",), (0.8, 1.5)),
-    "leads": Kind("thorax", leads, ("steel316L", "CoCrMo"), (0.8, 1.5)),
-    "pacemaker": Kind("thorax", pacemaker, ("titanium",), (0.6, 1.8)),
-    "nail": Kind("limb", nail, ("Ti6Al4V", "steel316L")),
+    "hip-stem": Kind(("pelvis",), hip_stem, ("CoCrMo", "Ti6Al4V", "steel316L"), (0.6, 2.0)),
+    "hip-cup": Kind(("pelvis",), hip_cup, ("CoCrMo", "Ti6Al4V"), (0.6, 2.0)),
+    "spine-screws": Kind(TRUNK, spine_screws, ("Ti6Al4V", "titanium", "steel316L"), (0.6, 1.8)),
+    "spine-rods": Kind(TRUNK, spine_rods, ("Ti6Al4V", "CoCrMo", "titanium"), (0.6, 1.8)),
+    "fillings": Kind(("head",), fillings, ("amalgam", "gold", "CoCrMo"), (0.6, 1.6)),
+    "clips": Kind(("head", *TRUNK), clips, ("titanium", "steel316L"), (0.7, 1.8)),
+    "plate": Kind(("head", *TRUNK), plate, ALLOYS, (0.6, 2.0)),
+    "sternal-wires": Kind(("thorax",), sternal_wires, ("steel316L",), (0.7, 1.8)),
+    "leads": Kind(("thorax",), leads, ("steel316L", "CoCrMo"), (0.7, 1.8)),
+    "pacemaker": Kind(("thorax",), pacemaker, ("titanium",), (0.6, 2.0)),
+    "nail": Kind(("pelvis",), nail, ("Ti6Al4V", "steel316L"), (0.6, 2.0)),
+    "port": Kind(("thorax",), port, ("titanium", "steel316L"), (0.6, 2.0)),
+    "coil": Kind(("head", "abdomen"), coil, ("gold", "steel316L"), (0.6, 2.5)),
 }
+"""All implants by name; each is drawn only into slices of its regions."""

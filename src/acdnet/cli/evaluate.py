@@ -1,0 +1,117 @@
+"""`acdnet evaluate`: methods and models scored on simulated pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from acdnet.errors import InputRefused, ResourceError
+
+
+def evaluate(
+    data: Annotated[Path, typer.Argument(help="A store of `acdnet simulate`, or a folder of the benchmark.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="New folder for tables, figures and scores.")],
+    methods: Annotated[
+        str, typer.Option(help="With commas: input, li, bhc, nmar, acdnet, names of models, .safetensors files.")
+    ] = "input,li,nmar,acdnet",
+    split: Annotated[str, typer.Option(help="Only pairs of these splits, with commas; all without it.")] = "",
+    pairs: Annotated[int, typer.Option(help="At most so many pairs, evenly taken (0: all).")] = 0,
+    lesions: Annotated[int, typer.Option(help="Pairs in which the retention of small lesions is measured.")] = 8,
+) -> None:
+    """Score methods by metal size in three conventions; tables, figures, p-values and every single score."""
+    from rich.console import Console
+    from rich.progress import track
+
+    from acdnet.data.pairs import open_pairs
+    from acdnet.evaluate.contestants import contestants
+    from acdnet.evaluate.run import Evaluation
+    from acdnet.evaluate.run import evaluate as run
+
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    found = open_pairs(data, [name.strip() for name in split.split(",") if name.strip()])
+    compared = contestants(names)
+    _make_folder(out)
+    total = min(pairs, len(found.infos())) if pairs else len(found.infos())
+    console = Console()
+    evaluation = Evaluation(compared)
+    for _ in track(run(found, evaluation, pairs), "scoring", total, console=console, transient=True):
+        pass
+    kept = _lesions(found, compared, lesions, console)
+    written = _write(
+        evaluation, kept, out, {"data": data.name, "protocol": found.protocol, "pairs": total, "methods": names}
+    )
+    _show(evaluation, kept, console)
+    for path in written:
+        typer.echo(f"written: {path}")
+    console.print("Research use only. Not a medical device.", style="dim")
+
+
+def _make_folder(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputRefused(f"{out}: exists already and is not an empty folder; choose another")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResourceError(f"{out}: cannot be made ({error.strerror})") from error
+
+
+def _lesions(pairs: Any, compared: Any, count: int, console: Any) -> Any:
+    """Measure the retention of lesions; None where it is not wanted."""
+    import numpy as np
+    from rich.progress import track
+
+    from acdnet.evaluate.cases import Case
+    from acdnet.evaluate.lesions import Retention, lesion_retention
+
+    total = len(pairs.infos())
+    chosen = [i * total // min(count, total) for i in range(min(count, total))] if count else []
+    found: list[Retention] = []
+    for index in track(chosen, "lesions", console=console, transient=True):
+        found += lesion_retention(Case.read(pairs, index), compared, np.random.default_rng(index))
+    return found
+
+
+def _write(evaluation: Any, kept: Any, out: Path, about: dict[str, Any]) -> list[Path]:
+    from acdnet.evaluate.figures import draw_panels, draw_sizes
+    from acdnet.evaluate.report import write_report
+
+    written = write_report(evaluation, kept, out, about)
+    draw_panels(evaluation, out / "panels.png")
+    draw_sizes(evaluation, out / "sizes.png")
+    return [*written, out / "panels.png", out / "sizes.png", *_draw_network(evaluation, about["methods"], out)]
+
+
+def _draw_network(evaluation: Any, names: list[str], out: Path) -> list[Path]:
+    """Draw stages and dictionary of the last model among the methods."""
+    from acdnet.baselines.method import METHODS
+    from acdnet.evaluate.figures import case_of, draw_dictionary, draw_stages
+    from acdnet.model.border import decompose_hu
+    from acdnet.model.inference import InferenceACDNet
+    from acdnet.weights.load import read_model
+    from acdnet.weights.shipped import find_model
+
+    models = [name for name in names if name not in METHODS]
+    if not models:
+        return []
+    model, _ = read_model(find_model("default" if models[-1] == "acdnet" else models[-1]))
+    pair = case_of(evaluation).pair
+    found = decompose_hu(InferenceACDNet(model), pair.corrupted, pair.li, pair.metal, details=True)
+    draw_stages(pair, found, out / "stages.png")
+    draw_dictionary(model.D.detach().numpy(), found, out / "dictionary.png")
+    return [out / "stages.png", out / "dictionary.png"]
+
+
+def _show(evaluation: Any, kept: Any, console: Any) -> None:
+    from rich.table import Table
+
+    from acdnet.evaluate.report import all_tables
+
+    for sheet in all_tables(evaluation, kept):
+        table = Table(sheet.columns[0], title=sheet.title, caption=sheet.note, caption_justify="left")
+        for column in sheet.columns[1:]:
+            table.add_column(column, justify="right")
+        for row, best in zip(sheet.rows, sheet.best, strict=True):
+            table.add_row(*(f"[bold]{text}[/]" if n in best else text for n, text in enumerate(row)))
+        console.print(table)

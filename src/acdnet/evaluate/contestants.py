@@ -1,0 +1,69 @@
+"""What is compared: classical methods by name, and models by name or file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acdnet.baselines.method import METHODS, method
+from acdnet.errors import ConfigError
+from acdnet.evaluate.cases import Case
+from acdnet.model.border import decompose_hu, reduced_hu
+from acdnet.model.inference import InferenceACDNet
+from acdnet.weights.card import read_card
+from acdnet.weights.load import load_model
+from acdnet.weights.shipped import find_model
+
+Image = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A method: its name in tables, how many numbers it learnt, and what it makes of a case."""
+
+    name: str
+    parameters: int
+    run: Callable[[Case], Image]
+
+
+def contestant(name: str) -> Contestant:
+    """Find a method or a model: input, li, bhc, nmar, ..., acdnet (the default model), a shipped name or a file."""
+    if name == "li":
+        return Contestant("LI", 0, _li)
+    if name == "input":
+        return Contestant("Input", 0, lambda case: case.pair.corrupted)
+    if name in METHODS:
+        run = method(name)
+        return Contestant(name.upper(), 0, lambda case: run(case.measured))
+    path = find_model("default" if name == "acdnet" else name)
+    card = read_card(path)
+    model = load_model(path)
+    label = {"acdnet": "ACDNet"}.get(name, Path(name).parent.name if name.endswith("model.safetensors") else card.name)
+    return Contestant(label, card.parameters, lambda case: reduce(model, case))
+
+
+def contestants(names: list[str]) -> list[Contestant]:
+    """Find all, each once."""
+    found = [contestant(name) for name in dict.fromkeys(names)]
+    if not found:
+        raise ConfigError(f"no method is named; there are {', '.join((*METHODS, 'acdnet'))}, and models by file")
+    labels = [one.name for one in found]
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise ConfigError(f"two methods are called {twice[0]!r}; rename the file of one")
+    return found
+
+
+def reduce(model: InferenceACDNet, case: Case) -> Image:
+    """Run a network on a case."""
+    pair = case.pair
+    return reduced_hu(decompose_hu(model, pair.corrupted, pair.li, pair.metal), pair.corrupted, pair.metal)
+
+
+def _li(case: Case) -> Image:
+    """Take the LI image that came with the pair: the one networks start from."""
+    return case.pair.li

@@ -1,0 +1,136 @@
+"""Figures as the paper has them: panels with scores, stages, the dictionary, scores against metal size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from acdnet.data.store import Pair
+from acdnet.evaluate.cases import Case
+from acdnet.evaluate.metrics import score
+from acdnet.evaluate.run import Evaluation
+from acdnet.model.acdnet import Decomposition
+from acdnet.model.border import to_hu
+from acdnet.pictures import BACKGROUND, FAINT, INK, caption, save, show
+from acdnet.units import HU_CEILING, HU_PER_UNIT
+
+WINDOW_HU = (-175.0, 275.0)
+DIFFERENCE_HU = 200.0
+COLOURS = ("#9aa0a6", "#f28b82", "#fdd663", "#81c995", "#78d9ec", "#8ab4f8", "#c58af9")
+
+
+def draw_panels(evaluation: Evaluation, path: Path) -> None:
+    """Draw a row per case: truth and every method with its scores, metal in red."""
+    names = [one.name for one in evaluation.methods]
+    figure, axes = _grid(len(evaluation.shown), len(names) + 1, 2.4, 2.75)
+    for row, (case, images) in enumerate(evaluation.shown):
+        pair = case.pair
+        show(axes[row, 0], pair.clean, pair.metal, *WINDOW_HU)
+        axes[row, 0].set_ylabel(f"{case.metal_pixels} px of metal", color=INK)
+        for column, name in enumerate(names, 1):
+            found = score(images[name], pair.clean, pair.metal)
+            show(axes[row, column], images[name], pair.metal, *WINDOW_HU)
+            axes[row, column].set_xlabel(f"{found.window_psnr:.1f} dB / {found.window_ssim:.3f}", color=INK, fontsize=9)
+        if row == 0:
+            for axis, title in zip(axes[0], ("truth", *names), strict=True):
+                axis.set_title(title, color=INK)
+    save(
+        figure,
+        path,
+        caption(f"window {WINDOW_HU[0]:.0f} to {WINDOW_HU[1]:.0f} HU · PSNR / SSIM (window) · metal in red"),
+    )
+
+
+def draw_stages(pair: Pair, found: Decomposition, path: Path) -> None:
+    """Draw image and artifact of every stage, and the truth."""
+    T = len(found.artifacts)
+    truth = np.where(pair.metal, 0.0, np.clip(pair.corrupted, None, HU_CEILING) - pair.clean)
+    images = [(f"$X^{{({t})}}$", to_hu(found.images[t])) for t in range(1, T + 1)] + [("truth $X$", pair.clean)]
+    artifacts = [(f"$A^{{({t + 1})}}$", found.artifacts[t][0, 0].numpy() * HU_PER_UNIT) for t in range(T)]
+    figure, axes = _grid(2, T + 1, 2.0, 2.25)
+    for row, (panels, window) in enumerate(
+        ((images, WINDOW_HU), ([*artifacts, ("truth $Y - X$", truth)], (-DIFFERENCE_HU, DIFFERENCE_HU)))
+    ):
+        for axis, (title, image) in zip(axes[row], panels, strict=True):
+            show(axis, image, pair.metal, *window)
+            axis.set_title(title, color=INK)
+    save(figure, path, caption(f"image and artifact at every stage · artifacts ±{DIFFERENCE_HU:.0f} HU · metal in red"))
+
+
+def draw_dictionary(D: NDArray[np.float32], found: Decomposition, path: Path) -> None:
+    """Draw the common dictionary, the mixing weights K of an image and the kernels D * K that follow."""
+    kernels, K = found.kernels[-1][0].numpy(), found.K[-1][0].numpy()
+    figure = Figure(figsize=(12, 5.2), facecolor=BACKGROUND, layout="constrained")
+    FigureCanvasAgg(figure)
+    parts: Any = figure.subfigures(1, 3, width_ratios=(1.7, 1.6, 0.8))
+    for part, title in zip(
+        parts, ("dictionary $D$", "mixing weights $K$ of this image", "kernels $D * K$"), strict=True
+    ):
+        part.set_facecolor(BACKGROUND)
+        part.suptitle(title, color=INK)
+    _tiles(parts[0], D, 8)
+    axis = parts[1].add_subplot(1, 1, 1)
+    limit = float(np.abs(K).max())
+    axis.imshow(K, cmap="coolwarm", vmin=-limit, vmax=limit, aspect="auto")
+    axis.set_xlabel("filter of $D$", color=FAINT)
+    axis.set_ylabel("kernel", color=FAINT)
+    axis.tick_params(colors=FAINT)
+    _tiles(parts[2], kernels, 2)
+    save(figure, path, caption("what the network knows of artifacts, and what it made of it for one image"))
+
+
+def draw_sizes(evaluation: Evaluation, path: Path) -> None:
+    """Plot the window PSNR of every case against the size of its metal."""
+    figure = Figure(figsize=(8, 5), facecolor=BACKGROUND, layout="constrained")
+    FigureCanvasAgg(figure)
+    axis: Any = figure.add_subplot(1, 1, 1, facecolor=BACKGROUND)
+    for n, one in enumerate(evaluation.methods):
+        results = sorted(evaluation.of(one.name), key=lambda result: result.metal_pixels)
+        pixels, psnr = ([r.metal_pixels for r in results], [r.scores.window_psnr for r in results])
+        colour = COLOURS[n % len(COLOURS)]
+        axis.scatter(pixels, psnr, s=8, alpha=0.35, color=colour, linewidths=0)
+        axis.plot(*_trend(np.asarray(pixels), np.asarray(psnr)), color=colour, label=one.name, linewidth=2)
+    axis.set_xscale("log")
+    axis.set_xlabel("metal (pixels)", color=INK)
+    axis.set_ylabel("PSNR, window (dB)", color=INK)
+    axis.tick_params(colors=FAINT, which="both")
+    axis.grid(color="#30363c", linewidth=0.5)
+    for spine in axis.spines.values():
+        spine.set_color("#30363c")
+    axis.legend(facecolor=BACKGROUND, edgecolor="#30363c", labelcolor=INK)
+    save(figure, path, caption("every case, and the mean of its neighbours in size"))
+
+
+def _trend(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return moving means over a fifth of the cases."""
+    width = max(1, len(x) // 5)
+    window = np.ones(width) / width
+    return np.exp(np.convolve(np.log(np.maximum(x, 1)), window, "valid")), np.convolve(y, window, "valid")
+
+
+def _tiles(part: Any, tiles: NDArray[np.float32], columns: int) -> None:
+    axes = part.subplots(-(-len(tiles) // columns), columns, squeeze=False)
+    for axis in axes.flat:
+        axis.set_axis_off()
+    for axis, tile in zip(axes.flat, tiles, strict=False):
+        axis.imshow(tile, cmap="magma")
+
+
+def _grid(rows: int, columns: int, width: float, height: float) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(width * columns, height * rows + 0.3), facecolor=BACKGROUND, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    for axis in axes.flat:
+        axis.set_xticks([])
+        axis.set_yticks([])
+    return figure, axes
+
+
+def case_of(evaluation: Evaluation) -> Case:
+    """Return the shown case with the most metal."""
+    return max((case for case, _ in evaluation.shown), key=lambda case: case.metal_pixels)

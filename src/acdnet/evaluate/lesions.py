@@ -1,0 +1,110 @@
+"""Lesion retention: does a method keep what matters? Small discs of low contrast are put in, and measured again.
+
+A disc of 4 mm and 40 HU is added to the clean slice, and so to the corrupted one: the artifact stays what it was. The
+contrast that a method keeps is what it shows with the disc minus what it shows without, in the disc, over what was
+put in. 1 is perfect; less means that the method took the disc for an artifact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt, gaussian_filter
+
+from acdnet.data.store import Pair
+from acdnet.evaluate.cases import Case
+from acdnet.evaluate.contestants import Contestant
+from acdnet.physics.geometry import FanBeam
+from acdnet.physics.measured import Measured
+
+DIAMETER_MM, CONTRAST_HU = 4.0, 40.0
+NEAR_MM = (8.0, 25.0)
+FAR_MM = 50.0
+SOFT_HU = (-50.0, 150.0)
+BLUR_PIXELS = 0.6
+"""A disc has the edge of a scanner's image."""
+ASSUMED_PIXEL_MM = 0.9
+"""For pairs whose pixel size is not known."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """The share of a disc's contrast that a method kept."""
+
+    case: str
+    method: str
+    place: str
+    """near, far or no metal."""
+    kept: float
+
+
+def lesion_retention(case: Case, methods: list[Contestant], rng: np.random.Generator) -> list[Retention]:
+    """Put a disc near metal and one far from it, and one into the slice without metal; measure what is kept of each."""
+    found = []
+    for place, subject in (("near", case), ("far", case), ("no metal", without_metal(case))):
+        disc = draw_disc(case, place, rng)
+        if disc is None:
+            continue
+        changed = with_disc(subject, disc)
+        for one in methods:
+            difference = one.run(changed) - one.run(subject)
+            weight = disc / disc.sum()
+            kept = float((difference * weight).sum() / (CONTRAST_HU * (disc * weight).sum()))
+            found.append(Retention(case.info.name, one.name, place, kept))
+    return found
+
+
+def draw_disc(case: Case, place: str, rng: np.random.Generator) -> NDArray[np.float32] | None:
+    """Return a disc in soft tissue, 1 inside and 0 outside; None where there is no room for it."""
+    pixel_mm = case.pixel_mm or ASSUMED_PIXEL_MM
+    clean, metal = case.pair.clean, case.pair.metal
+    smooth = gaussian_filter(clean, 1.0)
+    soft = (smooth > SOFT_HU[0]) & (smooth < SOFT_HU[1])
+    radius = DIAMETER_MM / 2 / pixel_mm
+    room = distance_transform_edt(soft & ~metal) > radius + 2
+    away = distance_transform_edt(~metal) * pixel_mm if metal.any() else np.full(clean.shape, np.inf)
+    if place == "near":
+        room &= (away > NEAR_MM[0]) & (away < NEAR_MM[1])
+    elif place == "far":
+        room &= away > FAR_MM
+    places = np.flatnonzero(room)
+    if len(places) == 0:
+        return None
+    row, column = np.unravel_index(rng.choice(places), clean.shape)
+    y, x = np.ogrid[: clean.shape[0], : clean.shape[1]]
+    disc = (np.hypot(y - row, x - column) <= radius).astype(np.float32)
+    blurred: NDArray[np.float32] = gaussian_filter(disc, BLUR_PIXELS)
+    return blurred
+
+
+def with_disc(case: Case, disc: NDArray[np.float32]) -> Case:
+    """Add a disc to the tissue of a case; what LI makes of it is computed anew."""
+    pair, added = case.pair, CONTRAST_HU * disc
+    tissue = np.where(pair.metal, 0.0, added).astype(np.float32)
+    clean, corrupted = pair.clean + added, pair.corrupted + tissue
+    li = pair.li + _li_change(case, tissue)
+    return replace(case, pair=Pair(clean, corrupted, li, pair.metal), sinogram=None, protocol=_image_only(case))
+
+
+def without_metal(case: Case) -> Case:
+    """Return the clean slice as a case whose mask is empty."""
+    pair = case.pair
+    nothing = np.zeros_like(pair.metal)
+    return replace(
+        case, pair=Pair(pair.clean, pair.clean, pair.clean, nothing), sinogram=None, protocol=_image_only(case)
+    )
+
+
+def _image_only(case: Case) -> str:
+    return "clinical" if case.pixel_mm is not None else case.protocol
+
+
+def _li_change(case: Case, tissue: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return what LI makes of the disc alone: LI and reconstruction are linear."""
+    if not case.pair.metal.any():
+        return tissue
+    geometry = FanBeam.around(len(tissue), (case.pixel_mm or ASSUMED_PIXEL_MM) / 10)
+    measured = Measured.from_image(tissue - 1000.0, case.pair.metal, geometry)
+    return np.asarray(measured.reconstruct(measured.interpolated()) + 1000.0, np.float32)

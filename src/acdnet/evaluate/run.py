@@ -1,0 +1,71 @@
+"""Score methods on pairs and keep every single score."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acdnet.data.pairs import PairSet
+from acdnet.evaluate.cases import Case
+from acdnet.evaluate.contestants import Contestant
+from acdnet.evaluate.metrics import Scores, score
+
+AREAS = ("body", "soft", "bone", "ring")
+
+
+@dataclass(frozen=True)
+class Result:
+    """The score of one method on one case."""
+
+    case: str
+    metal_pixels: int
+    method: str
+    seconds: float
+    scores: Scores
+
+    def row(self) -> dict[str, str | float]:
+        """Return it flat, for a table of all single scores."""
+        s = self.scores
+        hu = {f"{kind}_{area}_hu": getattr(s, kind)[area] for kind in ("rmse", "mae") for area in AREAS}
+        window = {"window_psnr": s.window_psnr, "window_ssim": s.window_ssim}
+        paper = {"paper_psnr": s.paper_psnr, "paper_ssim": s.paper_ssim}
+        named: dict[str, str | float] = {"case": self.case, "metal_pixels": self.metal_pixels, "method": self.method}
+        return named | {"seconds": self.seconds} | window | paper | hu
+
+
+@dataclass
+class Evaluation:
+    """All results, and some images to look at."""
+
+    methods: list[Contestant]
+    results: list[Result] = field(default_factory=list)
+    shown: list[tuple[Case, dict[str, NDArray[np.float32]]]] = field(default_factory=list)
+
+    def of(self, method: str) -> list[Result]:
+        """Return the results of a method, in the order of the cases."""
+        return [result for result in self.results if result.method == method]
+
+
+def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int = 4) -> Iterator[int]:
+    """Score all methods on all pairs, or on `count` of them evenly taken; yield after each case how many are done."""
+    total = len(pairs.infos())
+    wanted = min(count, total) if count else total
+    chosen = [i * total // wanted for i in range(wanted)]
+    shown = set(chosen[:: max(1, wanted // max(1, show))][:show])
+    for done, index in enumerate(chosen, 1):
+        case = Case.read(pairs, index)
+        images: dict[str, NDArray[np.float32]] = {}
+        for one in evaluation.methods:
+            start = time.perf_counter()
+            image = one.run(case)
+            seconds = time.perf_counter() - start
+            scores = score(image, case.pair.clean, case.pair.metal)
+            evaluation.results.append(Result(case.info.name, case.metal_pixels, one.name, seconds, scores))
+            images[one.name] = image
+        if index in shown:
+            evaluation.shown.append((case, images))
+        yield done

@@ -1,0 +1,24 @@
+"""Is a difference more than chance? Paired tests over images, against the best method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import ttest_rel, wilcoxon
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """p-values of one method against the best; None where there is nothing to test."""
+
+    t_test: float | None
+    wilcoxon: float | None
+
+
+def compare(scores: list[float], best: list[float]) -> Comparison:
+    """Test the scores of a method against those of the best on the same images: paired t-test, Wilcoxon signed rank."""
+    difference = np.asarray(scores) - np.asarray(best)
+    if len(difference) < 2 or not np.isfinite(difference).all() or np.ptp(difference) == 0:
+        return Comparison(None, None)
+    return Comparison(float(ttest_rel(scores, best).pvalue), float(wilcoxon(difference).pvalue))
