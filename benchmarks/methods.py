@@ -50,7 +50,7 @@ def main() -> None:
 
 def recipe(protocol: str, pairs: int) -> Recipe:
     """Return what is simulated."""
-    return Recipe(protocol, seed=1, pairs=pairs)
+    return Recipe(protocol, seed=1, pairs=pairs, sinograms=True)
 
 
 def compare(slices: list[SliceRef], recipe: Recipe) -> dict[str, list[Scores]]:

@@ -50,6 +50,8 @@ class Simulation:
 
     def measured(self) -> Measured:
         """Return the slice as methods receive it."""
+        if self.sinogram.size == 0:
+            raise ValueError("the sinograms were not kept")
         raw = self.settings["protocol"] == "syndeeplesion"
         sinogram, trace = torch.from_numpy(self.sinogram), torch.from_numpy(self.trace)
         variant: Variant = "benchmark" if raw else "textbook"
