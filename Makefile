@@ -33,5 +33,5 @@ clean:
 	touch $@
 
 .venv/.installed-dev: .venv/.installed
-	$(PIP) --editable ".[dev,onnx]"
+	$(PIP) --editable ".[dev,onnx,train]"
 	touch $@

@@ -22,7 +22,7 @@ def train(
     try:
         import lightning_fabric  # noqa: F401
     except ImportError as error:
-        raise MissingExtra("training", "lightning-fabric") from error
+        raise MissingExtra("training", "lightning-fabric tensorboard") from error
     from acdnet.train.loop import train as run
 
     run(settings, resume)
