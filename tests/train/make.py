@@ -16,13 +16,13 @@ from acdnet.train.config import TrainConfig, from_dict
 SIZE = 64
 
 
-def small_store(folder: Path, slices: int = 5, name: str = "store") -> Path:
+def small_store(folder: Path, slices: int = 5, name: str = "store", recipe: Recipe | None = None) -> Path:
     """Make a store in this process; starting workers would take longer."""
     import json
 
     out = folder / name
     out.mkdir()
-    recipe, refs = Recipe(pairs=1, size=SIZE), open_source("phantom", slices).slices
+    recipe, refs = recipe or Recipe(pairs=1, size=SIZE), open_source("phantom", slices).slices
     plan = _plan(refs, recipe)
     _start(out, plan)
     for ref in refs:

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from acdnet.cli.app import app
+from acdnet.data.pairs import open_pairs
+from acdnet.data.recipe import Recipe
+from acdnet.errors import ConfigError, InputRefused
+from acdnet.evaluate.cases import Case
+from acdnet.evaluate.contestants import Contestant, contestant, contestants
+from acdnet.evaluate.groups import size_groups
+from acdnet.evaluate.lesions import CONTRAST_HU, draw_disc, lesion_retention, with_disc
+from acdnet.evaluate.report import all_tables, latex, markdown, table_one
+from acdnet.evaluate.run import Evaluation, evaluate
+from acdnet.evaluate.statistics import compare
+from tests.train.make import small_store
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_store(tmp_path_factory.mktemp("a"), 6, recipe=Recipe(pairs=1, size=96, sinograms=True))
+
+
+@pytest.fixture(scope="module")
+def clinical(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_store(tmp_path_factory.mktemp("b"), 6, recipe=Recipe("clinical", pairs=1, size=96))
+
+
+@pytest.mark.parametrize("protocol", ["benchmark", "clinical"])
+def test_all_methods_on_a_store(protocol: str, request: pytest.FixtureRequest) -> None:
+    pairs = open_pairs(request.getfixturevalue(protocol))
+    evaluation = Evaluation(contestants(["input", "li", "bhc", "nmar", "acdnet"]))
+    assert list(evaluate(pairs, evaluation, count=3)) == [1, 2, 3]
+    assert len(evaluation.results) == 15
+    assert [one.name for one in evaluation.methods] == ["Input", "LI", "BHC", "NMAR", "ACDNet"]
+    sheets = all_tables(evaluation, [])
+    assert [sheet.title for sheet in sheets][:3] == [f"By metal size ({name})" for name in ("window", "paper", "hu")]
+    for sheet in sheets:
+        assert all(len(row) == len(sheet.columns) for row in sheet.rows)
+        assert sheet.rows[0][0] in markdown(sheet)
+        assert r"\toprule" in latex(sheet)
+
+
+def test_li_of_a_case_is_the_li_of_the_pair(clinical: Path) -> None:
+    case = Case.read(open_pairs(clinical), 1)
+    ours = contestant("li").run(case)
+    assert np.array_equal(ours, case.pair.li)
+    from acdnet.baselines.method import method
+
+    assert np.abs(method("li")(case.measured) - ours).mean() < 1.0  # the store rounds to quarters of a HU
+
+
+def test_raw_data_are_asked_for_where_they_are_needed(tmp_path: Path) -> None:
+    case = Case.read(open_pairs(small_store(tmp_path, 1)), 0)
+    with pytest.raises(InputRefused, match="--sinograms"):
+        contestant("nmar").run(case)
+    contestant("li").run(case)
+
+
+def test_the_average_is_that_of_all_cases(clinical: Path) -> None:
+    evaluation = Evaluation(contestants(["input", "li"]))
+    list(evaluate(open_pairs(clinical), evaluation))
+    sheet = table_one(evaluation, "window")
+    mean = np.mean([result.scores.window_psnr for result in evaluation.of("LI")])
+    assert sheet.rows[1][-1].startswith(f"{mean:.2f} /")
+    assert 1 + 3 + 1 <= len(sheet.columns) <= 1 + 5 + 1
+
+
+def test_groups_of_the_public_masks() -> None:
+    sizes = [2061, 890, 881, 451, 254, 124, 118, 112, 53, 35] * 3
+    groups = size_groups(sizes)
+    assert [(group.most, group.least) for group in groups] == [
+        (2061, 890),
+        (881, 451),
+        (254, 124),
+        (118, 112),
+        (53, 35),
+    ]
+    assert sum(group.holds(size) for size in sizes for group in groups) == len(sizes)
+
+
+@pytest.mark.parametrize("sizes", [[5], [5, 5, 5], [1, 2], list(range(1, 8)), [1, 1, 1, 1, 9]])
+def test_every_size_is_in_exactly_one_group(sizes: list[int]) -> None:
+    groups = size_groups(sizes)
+    assert all(sum(group.holds(size) for group in groups) == 1 for size in sizes)
+
+
+def test_p_values() -> None:
+    rng = np.random.default_rng(0)
+    best = list(rng.normal(40, 1, 30))
+    worse = [value - 2 + rng.normal(0, 0.2) for value in best]
+    found = compare(worse, best)
+    assert found.t_test is not None
+    assert found.wilcoxon is not None
+    assert found.t_test < 1e-6
+    assert found.wilcoxon < 1e-4
+    assert compare(best, best).t_test is None
+    assert compare([1.0], [2.0]).wilcoxon is None
+
+
+def test_f57_what_is_kept_of_a_lesion(clinical: Path) -> None:
+    """A method that leaves images alone keeps all; one that blurs keeps less; one that erases keeps nothing."""
+    case = Case.read(open_pairs(clinical), 2)
+    methods = [
+        Contestant("keeps", 0, lambda one: one.pair.corrupted),
+        Contestant("halves", 0, lambda one: 0.5 * one.pair.corrupted),
+        Contestant("erases", 0, lambda one: np.zeros_like(one.pair.clean)),
+    ]
+    found = lesion_retention(case, methods, np.random.default_rng(0))
+    assert {one.place for one in found} >= {"no metal"}
+    for one in found:
+        assert one.kept == pytest.approx({"keeps": 1.0, "halves": 0.5, "erases": 0.0}[one.method], abs=0.01)
+
+
+def test_a_disc_is_added_to_tissue_only(clinical: Path) -> None:
+    case = Case.read(open_pairs(clinical), 2)
+    disc = draw_disc(case, "no metal", np.random.default_rng(1))
+    assert disc is not None
+    changed = with_disc(case, disc)
+    added = changed.pair.clean - case.pair.clean
+    assert added.max() <= CONTRAST_HU + 1e-3
+    assert np.array_equal(changed.pair.corrupted[case.pair.metal], case.pair.corrupted[case.pair.metal])
+
+
+def test_unknown_and_doubled_methods_are_refused() -> None:
+    with pytest.raises(InputRefused, match="no shipped model"):
+        contestants(["magic"])
+    with pytest.raises(ConfigError, match="two methods"):
+        contestants(["demo-s", "default"])
+    with pytest.raises(ConfigError, match="no method"):
+        contestants([])
+
+
+def test_the_command_writes_everything(clinical: Path, tmp_path: Path) -> None:
+    arguments = [
+        str(clinical),
+        "--out",
+        str(tmp_path / "e"),
+        "--pairs",
+        "3",
+        "--lesions",
+        "1",
+        "--methods",
+        "input,li,acdnet",
+    ]
+    done = CliRunner().invoke(app, ["evaluate", *arguments])
+    assert done.exit_code == 0, done.output
+    names = {path.name for path in (tmp_path / "e").iterdir()}
+    assert names == {
+        *("scores.csv", "tables.csv", "tables.md", "tables.tex", "report.json"),
+        *("panels.png", "sizes.png", "stages.png", "dictionary.png"),
+    }
+    report = json.loads((tmp_path / "e/report.json").read_text())
+    assert len(report["scores"]) == 9
+    assert "Lesion retention" in (tmp_path / "e/tables.md").read_text()
+    again = CliRunner().invoke(app, ["evaluate", *arguments])
+    assert isinstance(again.exception, InputRefused)

@@ -1,0 +1,47 @@
+"""The tutorial runs as it stands; only its budget is smaller here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import REPOSITORY
+
+PAGE = (REPOSITORY / "docs/tutorial.md").read_text()
+SMALLER = (("--slices 40 --pairs 3 --size 256", "--slices 10 --pairs 1 --size 96"), ("minutes = 4", "patches = 32"))
+
+
+def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = PAGE
+    for text, smaller in SMALLER:
+        assert text in page
+        page = page.replace(text, smaller)
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^    \.venv/bin/acdnet (.*)$", page, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["simulate", "train", "evaluate"]
+    (settings,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    Path("tutorial").mkdir()
+    Path("tutorial/train.toml").write_text(settings)
+    for command in commands:
+        arguments = [sys.executable, "-m", "acdnet", *shlex.split(command)]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stderr[-2000:]}"
+    for name in (
+        "pairs.png",
+        "run/model.safetensors",
+        "scores/tables.md",
+        "scores/panels.png",
+        "scores/dictionary.png",
+    ):
+        assert (Path("tutorial") / name).is_file(), name
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert np.isfinite(names["image"]).all()
