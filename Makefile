@@ -20,6 +20,7 @@ lint: .venv/.installed-dev
 
 bench: .venv/.installed-dev
 	$(BIN)/python -m benchmarks.model
+	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.physics
 
 clean:

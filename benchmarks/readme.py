@@ -1,6 +1,6 @@
 """Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
 
-No number in them is typed by hand. Parts: demo, bench, physics, methods, preview; all without an argument.
+No number in them is typed by hand. Parts: demo, bench, training, physics, methods, preview; all without an argument.
 """
 
 from __future__ import annotations
@@ -52,6 +52,14 @@ def bench() -> None:
     put(README, "bench table", table + "\n\n" + "\n".join(f"- {note}" for note in notes(report)))
 
 
+def training() -> None:
+    """Measure the training step."""
+    from benchmarks.training import COLUMNS, measure
+
+    table = markdown(COLUMNS, (row.cells() for row in measure()), texts=1)
+    put(README, "training table", f"{table}\n\nThe paper's architecture, batches of 8 patches of 64 x 64.")
+
+
 def physics() -> None:
     """Measure the physics."""
     from benchmarks.physics import COLUMNS, ROUNDS, cells, measure, notes
@@ -88,7 +96,7 @@ def preview() -> None:
 
 def main() -> None:
     """Write the parts that are asked for."""
-    parts = {part.__name__: part for part in (demo, bench, physics, methods, preview)}
+    parts = {part.__name__: part for part in (demo, bench, training, physics, methods, preview)}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *parts], default=[])
     for name in parser.parse_args().parts or parts:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import NDArray
 
 from acdnet.data.store import Pair
@@ -28,7 +29,8 @@ def draw_panels(evaluation: Evaluation, path: Path) -> None:
     """Draw a row per case: truth and every method with its scores, metal in red."""
     names = [one.name for one in evaluation.methods]
     figure, axes = _grid(len(evaluation.shown), len(names) + 1, 2.4, 2.75)
-    for row, (case, images) in enumerate(evaluation.shown):
+    shown = sorted(evaluation.shown, key=lambda one: -one[0].metal_pixels)
+    for row, (case, images) in enumerate(shown):
         pair = case.pair
         show(axes[row, 0], pair.clean, pair.metal, *WINDOW_HU)
         axes[row, 0].set_ylabel(f"{case.metal_pixels} px of metal", color=INK)
@@ -96,6 +98,8 @@ def draw_sizes(evaluation: Evaluation, path: Path) -> None:
         axis.scatter(pixels, psnr, s=8, alpha=0.35, color=colour, linewidths=0)
         axis.plot(*_trend(np.asarray(pixels), np.asarray(psnr)), color=colour, label=one.name, linewidth=2)
     axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
+    axis.xaxis.set_minor_formatter(StrMethodFormatter("{x:.0f}"))
     axis.set_xlabel("metal (pixels)", color=INK)
     axis.set_ylabel("PSNR, window (dB)", color=INK)
     axis.tick_params(colors=FAINT, which="both")
