@@ -66,7 +66,7 @@ def main() -> None:
         patches = Patches([one], config.training.patch, 0)
         batches = Batches(patches, config.training.batch)
         for step in count():
-            if step % (trainer.total // 5) == 0:
+            if step % max(1, trainer.total // 5) == 0:
                 print(f"step {step} of {trainer.total}: {score(trainer, patches, one.pair):.2f} dB", flush=True)
             if step >= trainer.total:
                 break

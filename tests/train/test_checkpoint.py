@@ -37,3 +37,20 @@ def test_nothing_to_resume(tmp_path: Path) -> None:
     (tmp_path / "last.ckpt").write_bytes(b"rubbish")
     with pytest.raises(InputRefused, match="no checkpoint of the run can be read"):
         load_checkpoint(tmp_path)
+
+
+def test_a_damaged_one_does_not_push_out_a_whole_one(tmp_path: Path) -> None:
+    for step in (1, 2):
+        save_checkpoint(tmp_path, {"step": step})
+    (tmp_path / "last.ckpt").write_bytes(b"rubbish")
+    save_checkpoint(tmp_path, {"step": 3})
+    (tmp_path / "last.ckpt").write_bytes(b"rubbish")
+    assert load_checkpoint(tmp_path)[0]["step"] == 1
+
+
+def test_a_kill_before_the_last_rename_loses_nothing(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, {"step": 1})
+    (tmp_path / "last.ckpt").rename(tmp_path / "new.ckpt")
+    assert load_checkpoint(tmp_path)[0]["step"] == 1
+    save_checkpoint(tmp_path, {"step": 2})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["last.ckpt"]

@@ -17,8 +17,8 @@ def evaluate(
         str, typer.Option(help="With commas: input, li, bhc, nmar, acdnet, names of models, .safetensors files.")
     ] = "input,li,nmar,acdnet",
     split: Annotated[str, typer.Option(help="Only pairs of these splits, with commas; all without it.")] = "",
-    pairs: Annotated[int, typer.Option(help="At most so many pairs, evenly taken (0: all).")] = 0,
-    lesions: Annotated[int, typer.Option(help="Pairs in which the retention of small lesions is measured.")] = 8,
+    pairs: Annotated[int, typer.Option(min=0, help="At most so many pairs, some of all (0: all).")] = 0,
+    lesions: Annotated[int, typer.Option(min=0, help="Pairs in which the retention of small lesions is measured.")] = 8,
 ) -> None:
     """Score methods by metal size in three conventions; tables, figures, p-values and every single score."""
     from rich.console import Console
@@ -62,11 +62,11 @@ def _lesions(pairs: Any, compared: Any, count: int, console: Any) -> Any:
     import numpy as np
     from rich.progress import track
 
+    from acdnet.data.pairs import some_of
     from acdnet.evaluate.cases import Case
     from acdnet.evaluate.lesions import Retention, lesion_retention
 
-    total = len(pairs.infos())
-    chosen = [i * total // min(count, total) for i in range(min(count, total))] if count else []
+    chosen = some_of(len(pairs.infos()), count) if count else []
     found: list[Retention] = []
     for index in track(chosen, "lesions", console=console, transient=True):
         found += lesion_retention(Case.read(pairs, index), compared, np.random.default_rng(index))

@@ -86,7 +86,12 @@ class BenchmarkPairs:
 
     def __init__(self, folder: Path, splits: Sequence[str] = ()) -> None:
         self.folder, self.protocol = folder, "syndeeplesion"
-        lists = [name for split in splits if (folder / (name := list_name(split))).is_file()] or _lists(folder)
+        lists = _lists(folder)
+        if splits and lists != [LIST]:
+            missing = [split for split in splits if list_name(split) not in lists]
+            if missing:
+                raise InputRefused(f"{folder}: has no split {missing[0]!r}; there are {', '.join(lists)}")
+            lists = [list_name(split) for split in splits]
         self.masks = _read_masks(folder / MASKS) if (folder / MASKS).exists() else None
         self.index = [(gt, k) for name in lists for gt in read_list(folder, name) for k in _masks_of(gt)]
         if not self.index:
@@ -142,6 +147,15 @@ def open_pairs(folder: Path, splits: Sequence[str] = ()) -> PairSet:
     if _lists(folder) and not (folder / "slices").is_dir():
         return BenchmarkPairs(folder, splits)
     return StorePairs(folder, splits)
+
+
+def some_of(total: int, count: int) -> list[int]:
+    """Choose `count` of `total` pairs at random, always the same; in order. 0 means all.
+
+    Evenly spaced ones would take the same mask of every slice.
+    """
+    wanted = min(count, total) if count else total
+    return sorted(int(i) for i in np.random.default_rng(0).permutation(total)[:wanted])
 
 
 def check_apart(train: Iterable[PairSet], held_out: Iterable[PairSet]) -> None:

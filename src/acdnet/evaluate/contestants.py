@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from acdnet.baselines.method import METHODS, method
 from acdnet.errors import ConfigError
 from acdnet.evaluate.cases import Case
-from acdnet.model.border import decompose_hu, reduced_hu
+from acdnet.model.border import decompose_hu, to_hu
 from acdnet.model.inference import InferenceACDNet
 from acdnet.weights.card import read_card
 from acdnet.weights.load import load_model
@@ -42,7 +42,8 @@ def contestant(name: str) -> Contestant:
     path = find_model("default" if name == "acdnet" else name)
     card = read_card(path)
     model = load_model(path)
-    label = {"acdnet": "ACDNet"}.get(name, Path(name).parent.name if name.endswith("model.safetensors") else card.name)
+    folder = Path(name).parent.name if Path(name).name == "model.safetensors" else ""
+    label = "ACDNet" if name == "acdnet" else folder or card.name
     return Contestant(label, card.parameters, lambda case: reduce(model, case))
 
 
@@ -59,9 +60,9 @@ def contestants(names: list[str]) -> list[Contestant]:
 
 
 def reduce(model: InferenceACDNet, case: Case) -> Image:
-    """Run a network on a case."""
+    """Run a network on a case. Its own image is scored: putting the metal back would change the range of `paper`."""
     pair = case.pair
-    return reduced_hu(decompose_hu(model, pair.corrupted, pair.li, pair.metal), pair.corrupted, pair.metal)
+    return to_hu(decompose_hu(model, pair.corrupted, pair.li, pair.metal).image)
 
 
 def _li(case: Case) -> Image:

@@ -43,6 +43,7 @@ class Retention:
 def lesion_retention(case: Case, methods: list[Contestant], rng: np.random.Generator) -> list[Retention]:
     """Put a disc near metal and one far from it, and one into the slice without metal; measure what is kept of each."""
     found = []
+    case = replace(case, sinogram=None, protocol="clinical", pixel_mm=case.pixel_mm or ASSUMED_PIXEL_MM)  # images only
     for place, subject in (("near", case), ("far", case), ("no metal", without_metal(case))):
         disc = draw_disc(case, place, rng)
         if disc is None:
@@ -85,20 +86,14 @@ def with_disc(case: Case, disc: NDArray[np.float32]) -> Case:
     tissue = np.where(pair.metal, 0.0, added).astype(np.float32)
     clean, corrupted = pair.clean + added, pair.corrupted + tissue
     li = pair.li + _li_change(case, tissue)
-    return replace(case, pair=Pair(clean, corrupted, li, pair.metal), sinogram=None, protocol=_image_only(case))
+    return replace(case, pair=Pair(clean, corrupted, li, pair.metal))
 
 
 def without_metal(case: Case) -> Case:
     """Return the clean slice as a case whose mask is empty."""
     pair = case.pair
     nothing = np.zeros_like(pair.metal)
-    return replace(
-        case, pair=Pair(pair.clean, pair.clean, pair.clean, nothing), sinogram=None, protocol=_image_only(case)
-    )
-
-
-def _image_only(case: Case) -> str:
-    return "clinical" if case.pixel_mm is not None else case.protocol
+    return replace(case, pair=Pair(pair.clean, pair.clean, pair.clean, nothing))
 
 
 def _li_change(case: Case, tissue: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation, correlate1d, uniform_filter
+from scipy.ndimage import correlate1d, distance_transform_edt, uniform_filter
 
 from acdnet.units import mu_from_hu
 
@@ -71,7 +71,7 @@ def regions(truth_hu: Image, metal: Mask) -> dict[str, Mask]:
     """Return where the errors in HU are taken: body, soft tissue, bone, and a ring round the metal; no metal in any."""
     body = (truth_hu > BODY_HU) & ~metal
     low, high = SOFT_TISSUE_HU
-    around = binary_dilation(metal, iterations=RING) if metal.any() else metal
+    around = distance_transform_edt(~metal) <= RING if metal.any() else metal
     return {
         "body": body,
         "soft": (truth_hu >= low) & (truth_hu <= high) & ~metal,
@@ -131,7 +131,7 @@ def _blur(image: Floats) -> Floats:
 
 def _made_smaller(image: Floats) -> Floats:
     """Average and sub-sample as Wang's script does before SSIM, by the factor that suits the size."""
-    factor = max(1, round(min(image.shape) / SSIM_SIDE))
+    factor = max(1, int(min(image.shape) / SSIM_SIDE + 0.5))
     if factor == 1:
         return image
     after = 0 if factor % 2 else -1  # the window of an even filter reaches one pixel further to the right

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.data.pairs import PairSet
+from acdnet.data.pairs import PairSet, some_of
 from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import Contestant
 from acdnet.evaluate.metrics import Scores, score
@@ -51,11 +51,9 @@ class Evaluation:
 
 
 def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int = 4) -> Iterator[int]:
-    """Score all methods on all pairs, or on `count` of them evenly taken; yield after each case how many are done."""
-    total = len(pairs.infos())
-    wanted = min(count, total) if count else total
-    chosen = [i * total // wanted for i in range(wanted)]
-    shown = set(chosen[:: max(1, wanted // max(1, show))][:show])
+    """Score all methods on all pairs, or on `count` of them; yield after each case how many are done."""
+    chosen = some_of(len(pairs.infos()), count)
+    shown = set(chosen[:: max(1, len(chosen) // max(1, show))][:show])
     for done, index in enumerate(chosen, 1):
         case = Case.read(pairs, index)
         images: dict[str, NDArray[np.float32]] = {}

@@ -26,6 +26,8 @@ from acdnet.errors import ConfigError
 from acdnet.files import read_limited
 
 LARGEST_FILE = 2**20
+UNSAID = -(2**31)
+"""Stands for a size of the network that is left to its architecture."""
 Section = TypeVar("Section")
 
 
@@ -36,12 +38,12 @@ class ModelSettings:
     architecture: str = "acdnet"
     start_from: str = ""
     """A model to begin with instead of random weights: a shipped name or a file."""
-    T: int = 0
-    N: int = 0
-    d: int = 0
-    p: int = 0
-    N_p: int = 0
-    blocks: int = 0
+    T: int = UNSAID
+    N: int = UNSAID
+    d: int = UNSAID
+    p: int = UNSAID
+    N_p: int = UNSAID
+    blocks: int = UNSAID
     order: str = ""
     frugal: bool = False
     """Half the memory for a little more time."""
@@ -51,7 +53,7 @@ class ModelSettings:
         if self.architecture not in ARCHITECTURES:
             raise ConfigError(f"no architecture {self.architecture!r}; there are {', '.join(ARCHITECTURES)}")
         names = [entry.name for entry in fields(ACDNetConfig)]
-        given = {name: getattr(self, name) for name in names if getattr(self, name)}
+        given = {name: getattr(self, name) for name in names if getattr(self, name) not in (UNSAID, "")}
         return replace(ARCHITECTURES[self.architecture], **given)
 
 
@@ -134,6 +136,13 @@ class RunSettings:
     devices: int = 1
     """Processes to start here; `torchrun` starts them itself."""
 
+    def __post_init__(self) -> None:
+        limits = {"log_steps": (1, 10**9), "loaders": (1, 64), "devices": (1, 1024)}
+        limits |= {"checkpoint_minutes": (0, 10**6), "validate_minutes": (0, 10**6)}
+        for name, (least, most) in limits.items():
+            if not least <= getattr(self, name) <= most:
+                raise ConfigError(f"run.{name} is {getattr(self, name)}; it must lie between {least} and {most}")
+
 
 @dataclass(frozen=True)
 class TrainConfig:
@@ -198,9 +207,11 @@ def from_dict(given: Mapping[str, Any]) -> TrainConfig:
     name = given.get("name", "model")
     if not isinstance(name, str) or not name:
         raise ConfigError(f"name is {name!r}; it must be a text")
+    if not isinstance(given.get("training", {}), Mapping):
+        raise ConfigError(f"training is {given['training']!r}; it must be a section, [training]")
     training = dict(given.get("training", {}))
     recipe = training.get("recipe", "short")
-    if recipe not in RECIPES:
+    if not isinstance(recipe, str) or recipe not in RECIPES:
         raise ConfigError(f"no recipe {recipe!r}; there are {', '.join(RECIPES)}")
     if "minutes" in training or "patches" in training:
         training = {key: value for key, value in RECIPES[recipe].items() if key != "patches"} | training

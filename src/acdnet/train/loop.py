@@ -67,8 +67,8 @@ class Trainer:
                 module.frugal = config.model.frugal
         t = config.training
         optimiser = torch.optim.Adam(self.raw.parameters(), lr=t.rate, betas=(t.beta1, t.beta2))
-        self.average = Average(self.raw, t.average)
         self.model, self.optimiser = fabric.setup(WithLoss(self.raw), optimiser)
+        self.average = Average(self.raw, t.average)  # on the device that the model was moved to
         self.step = 0
         self.seconds = 0.0
         self.total = -(-t.patches // t.batch) if t.patches else 0
@@ -157,7 +157,7 @@ class Trainer:
         """Take one step; refuse to go on from a loss that is not finite."""
         t = self.config.training
         for group in self.optimiser.param_groups:
-            group["lr"] = rate(t, self.step / self.total if self.total else 0.5 * t.warm_up)
+            group["lr"] = rate(t, (self.step + 1) / self.total if self.total else 0.02 * t.warm_up)
         Y, X_li, X, I = (self.fabric.to_device(part) for part in batch)
         loss: Loss = self.model(Y, X_li, X, I)
         self.optimiser.zero_grad(set_to_none=True)
@@ -166,8 +166,9 @@ class Trainer:
             raise TrainingStopped(
                 f"the loss is {loss.total.item()} at step {self.step}; the last checkpoint is kept", 1
             )
-        if t.clip:
-            self.fabric.clip_gradients(self.model, self.optimiser, max_norm=t.clip, error_if_nonfinite=False)
+        norm = torch.nn.utils.clip_grad_norm_(self.raw.parameters(), t.clip or math.inf)
+        if not math.isfinite(float(norm)):
+            raise TrainingStopped(f"the gradient is not finite at step {self.step}; the last checkpoint is kept", 1)
         self.optimiser.step()
         self.average.update(self.raw, self.step)
         return loss

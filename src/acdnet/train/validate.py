@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from acdnet.data.pairs import PairSet
+from acdnet.data.pairs import PairSet, some_of
 from acdnet.evaluate.metrics import hu_rmse, regions, window_psnr
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.border import decompose_hu, reduced_hu
@@ -19,9 +19,9 @@ def validate(model: ACDNet, sets: Sequence[PairSet], count: int) -> dict[str, fl
     scores: dict[str, float] = {}
     for number, pairs in enumerate(sets):
         total = len(pairs.infos())
-        share = max(1, min(total, count // len(sets)))
+        share = max(1, count // len(sets))
         values: dict[str, list[float]] = {}
-        for index in (i * total // share for i in range(share)):
+        for index in some_of(total, share):
             pair = pairs.read(index)
             result = reduced_hu(decompose_hu(fast, pair.corrupted, pair.li, pair.metal), pair.corrupted, pair.metal)
             soft = regions(pair.clean, pair.metal)["soft"]
