@@ -21,9 +21,10 @@ from acdnet.data.build import build
 from acdnet.data.recipe import Recipe
 from acdnet.data.sources import open_source
 from acdnet.train.config import from_dict
-from acdnet.train.loop import Trainer, make_fabric
+from acdnet.train.loop import Trainer
 from acdnet.train.loss import L1_WEIGHT, MU_FINAL, MU_STAGE
 from acdnet.train.patches import Batch, Batches, Patches
+from acdnet.train.processes import make_fabric
 from benchmarks.literal import LiteralACDNet
 
 ROUNDS = 7

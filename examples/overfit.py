@@ -21,8 +21,9 @@ from acdnet.evaluate.metrics import window_psnr
 from acdnet.model.border import decompose_hu, reduced_hu
 from acdnet.model.inference import InferenceACDNet
 from acdnet.train.config import from_dict
-from acdnet.train.loop import Trainer, make_fabric
+from acdnet.train.loop import Trainer
 from acdnet.train.patches import Batches, Patches
+from acdnet.train.processes import make_fabric
 
 
 class OnePair:
@@ -45,6 +46,9 @@ class OnePair:
 
     def pixel_mm(self, index: int) -> None:  # noqa: ARG002
         return None
+
+    def verify(self) -> None:
+        pass
 
 
 def main() -> None:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ import torch
 from acdnet.errors import ConfigError, InputRefused, TrainingStopped
 from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.config import TrainConfig
-from acdnet.train.loop import Trainer, make_fabric, train
+from acdnet.train.loop import Trainer, train
 from acdnet.train.patches import Batches, Patches
+from acdnet.train.processes import make_fabric
 from acdnet.weights.load import read_model
 from tests.train.make import same, small_config, small_store
 
@@ -149,6 +152,26 @@ def test_other_data_or_another_network_cannot_be_resumed(store: Path, tmp_path: 
         train(from_dict(given), resume=True)
 
 
+def test_settings_that_decide_the_patches_may_not_change(store: Path, tmp_path: Path) -> None:
+    train(small_config(store, tmp_path / "run", patches=8), resume=False)
+    with pytest.raises(ConfigError, match=r"training\.batch was 4"):
+        train(small_config(store, tmp_path / "run", patches=16, batch=2), resume=True)
+    card = train(small_config(store, tmp_path / "run", patches=16), resume=True)
+    assert card is not None
+    assert card.training is not None
+    assert card.training.patches_seen == 16
+
+
+def test_f52_a_store_that_was_changed_is_refused_before_the_first_step(store: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(store, copy)
+    file = next((copy / "slices").iterdir())
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    with pytest.raises(InputRefused, match="hash differs"):
+        train(small_config(copy, tmp_path / "run"), resume=False)
+    assert not (tmp_path / "run").exists()
+
+
 def test_minutes_become_patches(store: Path, tmp_path: Path) -> None:
     given = small_config(store, tmp_path / "run").to_dict()
     given["training"] |= {"patches": 0, "minutes": 0.02}
@@ -196,7 +219,9 @@ def write_toml(config: TrainConfig, path: Path) -> Path:
 def test_two_processes_train_as_one(store: Path, whole: dict[str, Any], tmp_path: Path) -> None:
     """torchrun with two gloo ranks: the same global batch, batch normalisation over both."""
     (tmp_path / "run.py").write_text(RANKS)
-    config = write_toml(small_config(store, tmp_path / "run"), tmp_path / "c.toml")
+    given = small_config(store, tmp_path / "run")
+    often = replace(given, run=replace(given.run, checkpoint_minutes=0.0, validate_minutes=0.0))
+    config = write_toml(often, tmp_path / "c.toml")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(

@@ -48,6 +48,8 @@ class PairSet(Protocol):
 
     def pixel_mm(self, index: int) -> float | None: ...
 
+    def verify(self) -> None: ...
+
 
 class StorePairs:
     """The pairs of some splits of a store."""
@@ -55,12 +57,13 @@ class StorePairs:
     def __init__(self, folder: Path, splits: Sequence[str] = ()) -> None:
         self.folder, self.store = folder, Store(folder)
         self.size, self.protocol = self.store.size, str(self.store.manifest.get("protocol", ""))
-        self.identity = sha256(read_limited(folder / MANIFEST, 512 * 2**20))
         there = {entry["split"] for entry in self.store.slices}
         missing = sorted(set(splits) - there)
         if missing:
             raise InputRefused(f"{folder}: has no split {missing[0]!r}; there are {', '.join(sorted(there))}")
         self.index = [pair for split in sorted(splits or there) for pair in self.store.select(split)]
+        manifest = sha256(read_limited(folder / MANIFEST, 512 * 2**20))
+        self.identity = sha256(f"{manifest} {self.index}".encode())
 
     def infos(self) -> list[PairInfo]:
         found = []
@@ -79,6 +82,10 @@ class StorePairs:
     def pixel_mm(self, index: int) -> float | None:
         value = self.store.slices[self.index[index][0]].get("pixel_mm")
         return float(value) if value is not None else None
+
+    def verify(self) -> None:
+        """Refuse a store with a file that is missing or not the one of the manifest."""
+        self.store.verify({n for n, _ in self.index})
 
 
 class BenchmarkPairs:
@@ -121,6 +128,13 @@ class BenchmarkPairs:
 
     def pixel_mm(self, index: int) -> float | None:  # noqa: ARG002 the protocol makes all patients the same width
         return None
+
+    def verify(self) -> None:
+        """Refuse a folder with a file that is missing; published folders have no hashes."""
+        for gt, k in self.index:
+            for path in (gt, gt.parent / f"{k}.h5"):
+                if not path.is_file():
+                    raise InputRefused(f"{path}: no such file, though the list names it")
 
 
 def _lists(folder: Path) -> list[str]:

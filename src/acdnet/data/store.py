@@ -15,7 +15,7 @@ means the line integral c / 4096 - 1.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -114,9 +114,9 @@ class Store:
         file = self._open(n)
         return decode_lines(file.get_slice("sinogram")[k]) if "sinogram" in file.keys() else None  # noqa: SIM118
 
-    def verify(self) -> None:
-        """Compare every file with its hash."""
-        for entry in self.slices:
+    def verify(self, which: Collection[int] | None = None) -> None:
+        """Compare files with their hashes: those of some slices, or all."""
+        for entry in (self.slices[n] for n in (range(len(self.slices)) if which is None else which)):
             data = read_limited(self.folder / entry["file"], LARGEST_FILE)
             if sha256(data) != entry["sha256"]:
                 raise InputRefused(f"{self.folder / entry['file']}: is not the file of the manifest (hash differs)")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
@@ -21,10 +18,11 @@ from acdnet.model.acdnet import ACDNet
 from acdnet.model.trunk import Trunk, channels_last
 from acdnet.train.average import Average
 from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkpoint
-from acdnet.train.config import TrainConfig
+from acdnet.train.config import TrainConfig, from_dict
 from acdnet.train.log import Log
 from acdnet.train.loss import Loss, acdnet_loss
 from acdnet.train.patches import Batch, Batches, Patches
+from acdnet.train.processes import asked_to_stop, make_fabric
 from acdnet.train.schedule import rate
 from acdnet.train.validate import validate
 from acdnet.weights.card import Card, Training
@@ -37,6 +35,10 @@ CALIBRATION_SEED = 10**6
 """Batches for measuring batch normalisation are drawn with another seed than those of training."""
 TIMED_STEPS = 8
 """Steps after which a number of minutes becomes a number of patches."""
+
+
+UNCHANGING = ("seed", "batch", "patch", "focus", "beta1", "beta2", "average")
+"""Settings that a resumed run must share with what went before it."""
 
 
 class WithLoss(nn.Module):
@@ -60,6 +62,9 @@ class Trainer:
         self.train = [open_pairs(Path(folder), config.data.train_splits) for folder in config.data.train]
         self.val = [open_pairs(Path(folder), config.data.val_splits) for folder in config.data.val]
         check_apart(self.train, self.val)
+        if fabric.is_global_zero:
+            for pairs in (*self.train, *self.val):
+                pairs.verify()
         torch.manual_seed(config.training.seed)
         self.raw = channels_last(_make_model(config))
         for module in self.raw.modules():
@@ -94,8 +99,12 @@ class Trainer:
         """Take up a run from its state."""
         if state["data"] != self.data_identity():
             raise InputRefused(f"{self.folder}: the training data are not those the run was begun with")
-        if state["config"]["model"] != self.config.to_dict()["model"]:
+        before, now = from_dict(state["config"]), self.config
+        if before.model.network() != now.model.network():
             raise ConfigError(f"{self.folder}: the run was begun with another network")
+        for name in UNCHANGING:
+            if getattr(before.training, name) != getattr(now.training, name):
+                raise ConfigError(f"{self.folder}: training.{name} was {getattr(before.training, name)!r} so far")
         self.raw.load_state_dict(state["model"])
         self.average.model.load_state_dict(state["average"])
         self.optimiser.load_state_dict(state["optimiser"])
@@ -125,7 +134,7 @@ class Trainer:
         before, first = self.seconds, self.step
         with (
             Log(self.folder, self.total * t.batch, self.step * t.batch, self.fabric.is_global_zero) as log,
-            _asked_to_stop() as asked,
+            asked_to_stop() as asked,
         ):
             for batch in batches:
                 if self.total and self.step >= self.total:
@@ -134,24 +143,45 @@ class Trainer:
                 self.step += 1
                 now = time.monotonic()
                 self.seconds = before + now - began
-                if not self.total and self.step >= TIMED_STEPS:
-                    self.total = max(self.step, round(60 * t.minutes / (self.seconds / self.step)))
+                end = round(60 * t.minutes / (self.seconds / self.step)) if self.step >= TIMED_STEPS else 0
+                save = now - saved > 60 * run.checkpoint_minutes
+                score = bool(self.val) and now - scored > 60 * run.validate_minutes
+                stop, end, save, score = self._agree(max(asked, default=0), end, save, score)
+                if not self.total and end:
+                    self.total = max(self.step, end)
                     log.total = self.total * t.batch
                 if self.step % run.log_steps == 0 or self.step == self.total:
                     speed = (self.step - first) * t.batch / max(now - began, 1e-9)
                     log.step(self.step * t.batch, self._values(loss, speed, batches.waited / max(now - began, 1e-9)))
-                if asked:
+                if stop:
                     self.save()
-                    raise TrainingStopped(f"stopped at step {self.step} as asked; go on with --resume", asked[0])
-                if now - saved > 60 * run.checkpoint_minutes:
+                    raise TrainingStopped(f"stopped at step {self.step} as asked; go on with --resume", stop)
+                if save:
                     self.save()
                     saved = time.monotonic()
-                if self.val and now - scored > 60 * run.validate_minutes:
-                    log.scores(self.step, validate(self.calibrated(patches), self.val, self.config.data.val_pairs))
+                if score:
+                    self._score(patches, log)
                     scored = time.monotonic()
             batches.close()
             self.save()
             return self._finish(patches, log)
+
+    def _agree(self, stop: int, end: int, save: bool, score: bool) -> tuple[int, int, bool, bool]:
+        """Let all processes do the same: any may be asked to stop, the first decides by its clock about the rest."""
+        if self.fabric.world_size == 1:
+            return stop, end, save, score
+        mine = [stop, end, save, score] if self.fabric.is_global_zero else [stop, 0, 0, 0]
+        wishes = torch.tensor(mine, dtype=torch.int64, device=self.fabric.device)
+        torch.distributed.all_reduce(wishes, torch.distributed.ReduceOp.MAX)
+        stop, end, save_, score_ = (int(wish) for wish in wishes)
+        return stop, end, bool(save_), bool(score_)
+
+    def _score(self, patches: Patches, log: Log) -> None:
+        """Measure batch normalisation together; the first process then scores the model."""
+        model = self.calibrated(patches)
+        if self.fabric.is_global_zero:
+            log.scores(self.step, validate(model, self.val, self.config.data.val_pairs))
+        self.fabric.barrier()
 
     def learn(self, batch: Batch) -> Loss:
         """Take one step; refuse to go on from a loss that is not finite."""
@@ -242,23 +272,6 @@ def _make_model(config: TrainConfig) -> ACDNet:
     return model.train()
 
 
-@contextmanager
-def _asked_to_stop() -> Iterator[list[int]]:
-    """Collect SIGTERM and Ctrl-C as the exit codes they ask for; the loop stops after the step it is in."""
-    asked: list[int] = []
-    codes = {signal.SIGTERM: 143, signal.SIGINT: 130}
-
-    def note(number: int, _: FrameType | None) -> None:
-        asked.append(codes[signal.Signals(number)])
-
-    before = {number: signal.signal(number, note) for number in codes}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def train(config: TrainConfig, resume: bool) -> Card | None:
     """Run a training, from the start or from its last checkpoint."""
     fabric = make_fabric(config)
@@ -274,25 +287,3 @@ def train(config: TrainConfig, resume: bool) -> Card | None:
             print(problem)
         trainer.load(state)
     return trainer.run()
-
-
-def make_fabric(config: TrainConfig) -> Any:
-    """Start Lightning Fabric: this process alone, several here, or those that torchrun started."""
-    import os
-
-    from lightning_fabric import Fabric
-    from lightning_fabric.strategies.ddp import DDPStrategy
-
-    accelerator = {"auto": "auto", "cpu": "cpu", "gpu": "gpu", "cuda": "gpu"}.get(config.run.device)
-    if accelerator is None:
-        raise ConfigError(f"run.device is {config.run.device!r}; it is auto, cpu or gpu")
-    started = int(os.environ.get("WORLD_SIZE", "1"))
-    nodes = max(1, started // int(os.environ.get("LOCAL_WORLD_SIZE", started)))
-    devices = int(os.environ.get("LOCAL_WORLD_SIZE", config.run.devices))
-    several = devices * nodes > 1
-    fabric = Fabric(
-        accelerator=accelerator, devices=devices, num_nodes=nodes, strategy=DDPStrategy() if several else "auto"
-    )
-    if several:
-        fabric.launch()
-    return fabric
