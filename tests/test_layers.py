@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "train": {"model", "data", "evaluate", "weights", "config", "units", "errors", "files"},
     "evaluate": {"baselines", "model", "physics", "data", "weights", "pictures", "units", "errors", "files"},
     "weights": {"model", "config", "units", "errors", "files"},
-    "demo": {"model", "weights", "evaluate", "units", "errors", "files"},
+    "demo": {"model", "weights", "evaluate", "pictures", "units", "errors", "files"},
     "__main__": {"cli"},
     "cli": {
         "demo",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class AcdnetError(Exception):
     """Base of all errors that a user can do something about. The message is one line."""
@@ -46,3 +48,11 @@ class TrainingStopped(AcdnetError):
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+def check_limits(settings: object, limits: Mapping[str, tuple[float, float]], section: str = "") -> None:
+    """Refuse a number outside its limits, by its name."""
+    for name, (least, most) in limits.items():
+        value = getattr(settings, name)
+        if not least <= value <= most:
+            raise ConfigError(f"{section}{name} is {value}; it must lie between {least} and {most}")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acdnet.data.store import Pair
 from acdnet.errors import InputRefused
 from acdnet.physics.scanner import Simulation
 from acdnet.units import hu_from_mu, mu_from_hu
@@ -56,13 +57,9 @@ def _h5(arrays: dict[str, NDArray[Any]]) -> bytes:
 
 
 @dataclass(frozen=True)
-class BenchmarkPair:
+class BenchmarkPair(Pair):
     """A pair of the benchmark in HU, with its sinograms."""
 
-    clean: NDArray[np.float32]
-    corrupted: NDArray[np.float32]
-    li: NDArray[np.float32]
-    metal: NDArray[np.bool_]
     sinogram: NDArray[np.float32]
     li_sinogram: NDArray[np.float32]
     trace: NDArray[np.bool_]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from acdnet.errors import ConfigError, InputRefused
+from acdnet.errors import ConfigError, InputRefused, check_limits
 from acdnet.files import read_limited, sha256
 from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import Implant, draw_implant
@@ -55,9 +55,7 @@ class Recipe:
             raise ConfigError(f"no metal {self.material!r}; there are {', '.join(METALS)}")
         if self.masks and (self.shapes or self.kinds != tuple(KINDS)):
             raise ConfigError("masks are used instead of implants and shapes; leave out one or the other")
-        for name, least, most in (("pairs", 1, 1000), ("size", 64, 2048), ("seed", 0, 2**63 - 1)):
-            if not least <= getattr(self, name) <= most:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must lie between {least} and {most}")
+        check_limits(self, {"pairs": (1, 1000), "size": (64, 2048), "seed": (0, 2**63 - 1)})
         unknown = sorted(set(self.kinds) - KINDS.keys())
         if unknown:
             raise ConfigError(f"no implant {unknown[0]!r}; there are {', '.join(KINDS)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,17 @@ from numpy.typing import NDArray
 
 from acdnet.demo.scan import Scan
 from acdnet.evaluate.metrics import window_psnr
-from acdnet.files import write_atomically
 from acdnet.model.acdnet import Decomposition
 from acdnet.model.border import to_hu
+from acdnet.pictures import BACKGROUND, INK, caption, save, show
 from acdnet.units import HU_CEILING, HU_PER_UNIT
 
 WINDOW_HU = (-250.0, 350.0)
 DIFFERENCE_HU = 300.0
-CAPTION = (
+CAPTION = caption(
     f"window {WINDOW_HU[0]:.0f} to {WINDOW_HU[1]:.0f} HU, differences ±{DIFFERENCE_HU:.0f} HU · metal in red · "
-    "phantoms made by formula · research use only · not a medical device"
+    "phantoms made by formula"
 )
-METAL_COLOUR = (0.86, 0.13, 0.16)
-BACKGROUND, INK = "#101418", "#e8eaed"
 
 
 def draw_comparison(cases: list[tuple[str, Scan, NDArray[np.float32]]], path: Path) -> None:
@@ -38,16 +35,16 @@ def draw_comparison(cases: list[tuple[str, Scan, NDArray[np.float32]]], path: Pa
         for column, (title, image) in enumerate(zip(titles, images, strict=True)):
             axes = figure.add_subplot(len(cases), len(titles), row * len(titles) + column + 1)
             if title == "removed by ACDNet":
-                _show(axes, image, scanned.metal, -DIFFERENCE_HU, DIFFERENCE_HU)
+                show(axes, image, scanned.metal, -DIFFERENCE_HU, DIFFERENCE_HU)
             else:
-                _show(axes, image, scanned.metal, *WINDOW_HU)
+                show(axes, image, scanned.metal, *WINDOW_HU)
             if column < 3:
                 axes.set_xlabel(f"{window_psnr(image, scanned.clean, scanned.metal):.1f} dB", color=INK, fontsize=11)
             if row == 0:
                 axes.set_title(title, color=INK, fontsize=12)
             if column == 0:
                 axes.set_ylabel(site, color=INK, fontsize=12)
-    _save(figure, path)
+    save(figure, path, CAPTION)
 
 
 def draw_stages(scanned: Scan, found: Decomposition, path: Path) -> None:
@@ -68,7 +65,7 @@ def draw_stages(scanned: Scan, found: Decomposition, path: Path) -> None:
     for row, (panels, window) in enumerate(rows):
         for column, (title, image) in enumerate(panels):
             axes = above.add_subplot(2, T + 1, row * (T + 1) + column + 1)
-            _show(axes, image, scanned.metal, *window)
+            show(axes, image, scanned.metal, *window)
             axes.set_title(title, color=INK)
     kernels = found.kernels[-1][0].numpy()
     for n, kernel in enumerate(kernels):
@@ -76,25 +73,10 @@ def draw_stages(scanned: Scan, found: Decomposition, path: Path) -> None:
         axes.imshow(kernel, cmap="magma")
         axes.set_title(f"$(D * K)_{{{n + 1}}}$", color=INK)
         axes.set_axis_off()
-    _save(figure, path)
+    save(figure, path, CAPTION)
 
 
 def _figure(rows: float, columns: int) -> Figure:
     figure = Figure(figsize=(2.5 * columns, 2.6 * rows), facecolor=BACKGROUND, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
-
-
-def _show(axes: Any, image: NDArray[Any], metal: NDArray[np.bool_], low: float, high: float) -> None:
-    grey = np.clip((image - low) / (high - low), 0.0, 1.0)
-    colour = np.where(metal[..., None], METAL_COLOUR, grey[..., None])
-    axes.imshow(colour, interpolation="nearest")
-    axes.set_xticks([])
-    axes.set_yticks([])
-
-
-def _save(figure: Figure, path: Path) -> None:
-    figure.supxlabel(CAPTION, color="#9aa0a6", fontsize=9)
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=100)
-    write_atomically({path: buffer.getvalue()})

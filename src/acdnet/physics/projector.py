@@ -6,6 +6,7 @@ the loops of `loops` run in threads; elsewhere the same steps run as tensor oper
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -27,14 +28,14 @@ BORDER = (1, 2)
 def project(images: Tensor, geometry: FanBeam) -> Tensor:
     """Integrate images along the rays: 1/cm in, numbers without unit out (P of the paper)."""
     stack = _stack(images, (geometry.size, geometry.size), "image")
-    result: Tensor = _Project.apply(stack, geometry)  # type: ignore[no-untyped-call]
+    result = _linear(stack, partial(_rays, g=geometry), partial(_rays_transposed, g=geometry))
     return result.view(*images.shape[:-2], *geometry.sinogram_shape)
 
 
 def transpose(sinograms: Tensor, geometry: FanBeam) -> Tensor:
     """Apply the transpose of `project`."""
     stack = _stack(sinograms, geometry.sinogram_shape, "sinogram")
-    result: Tensor = _Transpose.apply(stack, geometry)  # type: ignore[no-untyped-call]
+    result = _linear(stack, partial(_rays_transposed, g=geometry), partial(_rays, g=geometry))
     return result.view(*sinograms.shape[:-2], geometry.size, geometry.size)
 
 
@@ -43,53 +44,31 @@ def back_project(sinograms: Tensor, geometry: FanBeam, power: int = 1) -> Tensor
     if power not in (1, 2):
         raise ValueError(f"power is {power}; it is 1 or 2")
     stack = _stack(sinograms, geometry.sinogram_shape, "sinogram")
-    result: Tensor = _BackProject.apply(stack, geometry, power)  # type: ignore[no-untyped-call]
+    forth, back = (partial(operator, g=geometry, power=power) for operator in (_pixels, _pixels_transposed))
+    result = _linear(stack, forth, back)
     return result.view(*sinograms.shape[:-2], geometry.size, geometry.size)
 
 
-class _Project(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, images: Tensor, geometry: FanBeam) -> Tensor:
-        ctx.geometry = geometry
-        return _rays(images, geometry)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        return transpose(gradient, ctx.geometry), None
+Operator = Callable[[Tensor], Tensor]
 
 
-class _Transpose(torch.autograd.Function):
+class _Linear(torch.autograd.Function):
+    """A linear operator with its transpose, which is its gradient; and the other way round."""
+
     @staticmethod
-    def forward(ctx: Any, sinograms: Tensor, geometry: FanBeam) -> Tensor:
-        ctx.geometry = geometry
-        return _rays_transposed(sinograms, geometry)
+    def forward(ctx: Any, stack: Tensor, operator: Operator, transposed: Operator) -> Tensor:
+        ctx.operators = operator, transposed
+        return operator(stack)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        return project(gradient, ctx.geometry), None
+        operator, transposed = ctx.operators
+        return _linear(gradient.contiguous(), transposed, operator), None, None
 
 
-class _BackProject(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, sinograms: Tensor, geometry: FanBeam, power: int) -> Tensor:
-        ctx.geometry, ctx.power = geometry, power
-        return _pixels(sinograms, geometry, power)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        stack: Tensor = _BackProjectTransposed.apply(gradient, ctx.geometry, ctx.power)  # type: ignore[no-untyped-call]
-        return stack, None, None
-
-
-class _BackProjectTransposed(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, images: Tensor, geometry: FanBeam, power: int) -> Tensor:
-        ctx.geometry, ctx.power = geometry, power
-        return _pixels_transposed(images, geometry, power)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        return back_project(gradient, ctx.geometry, ctx.power), None, None
+def _linear(stack: Tensor, operator: Operator, transposed: Operator) -> Tensor:
+    result: Tensor = _Linear.apply(stack, operator, transposed)  # type: ignore[no-untyped-call]
+    return result
 
 
 @dataclass(frozen=True)

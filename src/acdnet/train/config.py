@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from acdnet.config import ARCHITECTURES, ACDNetConfig
-from acdnet.errors import ConfigError
+from acdnet.errors import ConfigError, check_limits
 from acdnet.files import read_limited
 
 LARGEST_FILE = 2**20
@@ -105,9 +105,7 @@ class TrainingSettings:
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
             "average": (0.0, 0.99999), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1), "patches": (0, 10**12),
         }  # fmt: skip
-        for name, (least, most) in limits.items():
-            if not least <= getattr(self, name) <= most:
-                raise ConfigError(f"training.{name} is {getattr(self, name)}; it must lie between {least} and {most}")
+        check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):
             raise ConfigError(f"training.schedule is {self.schedule!r}; it is cosine or steps")
 
@@ -139,9 +137,7 @@ class RunSettings:
     def __post_init__(self) -> None:
         limits = {"log_steps": (1, 10**9), "loaders": (1, 64), "devices": (1, 1024)}
         limits |= {"checkpoint_minutes": (0, 10**6), "validate_minutes": (0, 10**6)}
-        for name, (least, most) in limits.items():
-            if not least <= getattr(self, name) <= most:
-                raise ConfigError(f"run.{name} is {getattr(self, name)}; it must lie between {least} and {most}")
+        check_limits(self, limits, "run.")
 
 
 @dataclass(frozen=True)
