@@ -1,7 +1,8 @@
 """The whole of a training step, data included, against the literal formulation: `python -m benchmarks.training`.
 
 Both read the same patches of a store of phantoms, made for the occasion, with the batch and the loss of `acdnet train`.
-The literal one reads them when it needs them; ours reads ahead. Times are medians of alternating steps.
+The literal one reads them when it needs them; ours reads ahead. Times are medians of alternating steps; how long data
+are waited for is measured over consecutive steps of each, since reading ahead would gain from the other's turn.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +80,6 @@ def measure(rounds: int = ROUNDS) -> list[Row]:
         literal = LiteralACDNet().train()
         optimiser = torch.optim.Adam(literal.parameters(), lr=1e-5, betas=(t.beta1, t.beta2))
         times: dict[str, list[float]] = {"literal": [], "ours": []}
-        waits: dict[str, float] = {"literal": 0.0, "ours": 0.0}
 
         def literal_step(step: int) -> float:
             start = time.perf_counter()
@@ -99,16 +100,24 @@ def measure(rounds: int = ROUNDS) -> list[Row]:
         for step in range(rounds + 1):
             for name, run in (("literal", literal_step), ("ours", our_step)):
                 start = time.perf_counter()
-                waited = run(step)
+                run(step)
                 if step:
                     times[name].append(time.perf_counter() - start)
-                    waits[name] += waited
+        waits = {
+            "literal": _waiting(literal_step, range(rounds + 1, 2 * rounds)),
+            "ours": _waiting(our_step, range(rounds + 1, rounds + 2 + 3 * rounds)),
+        }
         ahead.close()
     medians = {name: statistics.median(values) for name, values in times.items()}
-    return [
-        Row(name, seconds, t.batch, medians["literal"] / seconds, waits[name] / sum(times[name]))
-        for name, seconds in medians.items()
-    ]
+    return [Row(name, seconds, t.batch, medians["literal"] / seconds, waits[name]) for name, seconds in medians.items()]
+
+
+def _waiting(run: Callable[[int], float], steps: range) -> float:
+    """Return the share of time that consecutive steps wait for data, after one that fills the store of patches."""
+    run(steps[0])
+    start = time.perf_counter()
+    waited = sum(run(step) for step in steps[1:])
+    return waited / (time.perf_counter() - start)
 
 
 def _read(patches: Patches, step: int, batch: int) -> Batch:

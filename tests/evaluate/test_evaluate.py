@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from acdnet.cli.app import app
-from acdnet.data.pairs import open_pairs
+from acdnet.data.pairs import marks, open_pairs
 from acdnet.data.recipe import Recipe
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.evaluate.cases import Case
-from acdnet.evaluate.contestants import Contestant, contestant, contestants
+from acdnet.evaluate.contestants import Contestant, check_unseen, contestant, contestants
 from acdnet.evaluate.groups import size_groups
 from acdnet.evaluate.lesions import CONTRAST_HU, draw_disc, lesion_retention, with_disc
 from acdnet.evaluate.report import all_tables, latex, markdown, table_one
@@ -153,6 +153,34 @@ def test_unknown_and_doubled_methods_are_refused() -> None:
         contestants([])
 
 
+def test_f52_a_model_is_not_scored_on_patients_it_learnt_from(clinical: Path) -> None:
+    pairs = open_pairs(clinical)
+    seen = Contestant("seen", 1, lambda case: case.pair.li, patients=frozenset(marks([pairs])[:2]))
+    with pytest.raises(InputRefused, match="seen was trained on 2 of its"):
+        check_unseen([*contestants(["li", "acdnet"]), seen], pairs)
+    check_unseen(contestants(["li", "acdnet"]), pairs)
+
+
+def test_the_time_of_a_network_has_that_of_li_in_it(clinical: Path) -> None:
+    """In any order of the methods, and though the LI image comes with the pair."""
+    evaluation = Evaluation(contestants(["nmar", "li", "input"]))
+    list(evaluate(open_pairs(clinical), evaluation, count=3))
+    seconds = {name: np.median([result.seconds for result in evaluation.of(name)]) for name in ("LI", "Input")}
+    assert seconds["LI"] > 10 * seconds["Input"]
+
+
+def test_a_refusal_among_the_lesions_does_not_lose_the_scores(
+    clinical: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise InputRefused("no room")
+
+    monkeypatch.setattr("acdnet.evaluate.lesions.lesion_retention", refuse)
+    done = CliRunner().invoke(app, ["evaluate", str(clinical), "--out", str(tmp_path / "e"), "--methods", "li"])
+    assert isinstance(done.exception, InputRefused)
+    assert json.loads((tmp_path / "e/report.json").read_text())["scores"]
+
+
 def test_the_command_writes_everything(clinical: Path, tmp_path: Path) -> None:
     arguments = [
         str(clinical),
@@ -174,6 +202,7 @@ def test_the_command_writes_everything(clinical: Path, tmp_path: Path) -> None:
     }
     report = json.loads((tmp_path / "e/report.json").read_text())
     assert len(report["scores"]) == 9
+    assert {one["method"] for one in report["lesions"]} == {"Input", "LI", "ACDNet"}
     assert "Lesion retention" in (tmp_path / "e/tables.md").read_text()
     again = CliRunner().invoke(app, ["evaluate", *arguments])
     assert isinstance(again.exception, InputRefused)

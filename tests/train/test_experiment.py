@@ -31,6 +31,8 @@ def test_an_experiment_runs_and_goes_on(tmp_path: Path) -> None:
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "x").rglob("*.safetensors")}
     assert list(experiment(config, "blocks", tmp_path / "x")) == outcomes
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+    with pytest.raises(ConfigError, match=r"other settings in \[training\]"):
+        list(experiment(replace(config, training=replace(config.training, rate=1e-4)), "blocks", tmp_path / "x"))
     write_table(outcomes, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text().count("\n") == 1 + len(BLOCKS)
 

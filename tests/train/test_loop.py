@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import torch
 
-from acdnet.errors import ConfigError, InputRefused, TrainingStopped
+from acdnet.errors import ConfigError, InputRefused, ResourceError, TrainingStopped
+from acdnet.files import locked
 from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.config import TrainConfig
 from acdnet.train.loop import Trainer, train
@@ -233,6 +234,83 @@ def test_two_processes_train_as_one(store: Path, whole: dict[str, Any], tmp_path
     for key, value in whole["model"].items():
         scale = max(1.0, float(value.float().abs().max()))
         assert torch.allclose(state["model"][key].float(), value.float(), atol=2e-4 * scale), key
+
+
+FAULTS = """
+import os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+import torch
+from acdnet.errors import TrainingStopped
+from acdnet.train.config import from_dict, read_config
+from acdnet.train.loop import Trainer, train
+
+config, folder = read_config(Path(sys.argv[1])), Path(sys.argv[2])
+learn, rank = Trainer.learn, int(os.environ["RANK"])
+
+def run(name, fault, **training):
+    given = config.to_dict()
+    given["training"] |= training
+    given["run"]["folder"] = str(folder / name)
+    Trainer.learn = lambda self, batch: learn(self, fault(self.step, batch))
+    try:
+        train(from_dict(given), resume=False)
+        end = "finished"
+    except TrainingStopped as stopped:
+        end = str(stopped)
+    (folder / f"{name}-{rank}.txt").write_text(end)
+
+def asked(step, batch):
+    if step == 2 and rank == 1:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return batch
+
+def spoiled(step, batch):
+    Y, X_li, X, I = batch
+    return (Y, X_li * float("nan"), X, I) if step == 3 and rank == 1 else batch
+
+run("minutes", lambda step, batch: batch, patches=0, minutes=0.02)
+run("sigterm", asked)
+run("nan", spoiled)
+"""
+
+
+def test_two_processes_stop_together(store: Path, tmp_path: Path) -> None:
+    """One process is asked to stop, or sees NaN, or measures the speed: both do the same at the same step."""
+    (tmp_path / "run.py").write_text(FAULTS)
+    config = write_toml(small_config(store, tmp_path / "none"), tmp_path / "c.toml")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "run.py"), str(config), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    ends = {name: {(tmp_path / f"{name}-{rank}.txt").read_text() for rank in (0, 1)} for name in ("minutes", "sigterm")}
+    assert ends["minutes"] == {"finished"}
+    assert ends["sigterm"] == {"stopped at step 3 as asked; go on with --resume"}
+    assert load_checkpoint(tmp_path / "sigterm")[0]["step"] == 3
+    for rank in (0, 1):
+        assert "at step 3" in (tmp_path / f"nan-{rank}.txt").read_text()
+
+
+def test_rows_of_steps_that_are_taken_again_are_dropped(store: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    train(small_config(store, folder, patches=8), resume=False)
+    with (folder / "log.csv").open("a") as file:
+        file.write("3,12,1.0\n4,16")  # steps after the checkpoint, the last one cut off
+    train(small_config(store, folder, patches=16), resume=True)
+    with (folder / "log.csv").open() as file:
+        assert [int(row["step"]) for row in csv.DictReader(file)] == [1, 2, 3, 4]
+
+
+def test_f44_two_runs_cannot_share_a_folder(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with locked(tmp_path / "run/.lock"), pytest.raises(ResourceError, match="another process"):
+        train(small_config(store, tmp_path / "run"), resume=False)
 
 
 def test_a_killed_process_leaves_a_whole_checkpoint(store: Path, tmp_path: Path) -> None:

@@ -19,29 +19,36 @@ def evaluate(
     split: Annotated[str, typer.Option(help="Only pairs of these splits, with commas; all without it.")] = "",
     pairs: Annotated[int, typer.Option(min=0, help="At most so many pairs, some of all (0: all).")] = 0,
     lesions: Annotated[int, typer.Option(min=0, help="Pairs in which the retention of small lesions is measured.")] = 8,
+    seen_patients: Annotated[
+        bool, typer.Option("--seen-patients", help="Score models on patients they were trained on, too.")
+    ] = False,
 ) -> None:
     """Score methods by metal size in three conventions; tables, figures, p-values and every single score."""
     from rich.console import Console
     from rich.progress import track
 
     from acdnet.data.pairs import open_pairs
-    from acdnet.evaluate.contestants import contestants
+    from acdnet.evaluate.contestants import check_unseen, contestants
+    from acdnet.evaluate.report import write_report
     from acdnet.evaluate.run import Evaluation
     from acdnet.evaluate.run import evaluate as run
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     found = open_pairs(data, [name.strip() for name in split.split(",") if name.strip()])
     compared = contestants(names)
+    if not seen_patients:
+        check_unseen(compared, found)
     _make_folder(out)
     total = min(pairs, len(found.infos())) if pairs else len(found.infos())
     console = Console()
     evaluation = Evaluation(compared)
     for _ in track(run(found, evaluation, pairs), "scoring", total, console=console, transient=True):
         pass
+    about = {"data": data.name, "protocol": found.protocol, "pairs": total, "methods": names}
+    written = _write(evaluation, out, about)
     kept = _lesions(found, compared, lesions, console)
-    written = _write(
-        evaluation, kept, out, {"data": data.name, "protocol": found.protocol, "pairs": total, "methods": names}
-    )
+    if kept:
+        write_report(evaluation, kept, out, about)
     _show(evaluation, kept, console)
     for path in written:
         typer.echo(f"written: {path}")
@@ -73,11 +80,12 @@ def _lesions(pairs: Any, compared: Any, count: int, console: Any) -> Any:
     return found
 
 
-def _write(evaluation: Any, kept: Any, out: Path, about: dict[str, Any]) -> list[Path]:
+def _write(evaluation: Any, out: Path, about: dict[str, Any]) -> list[Path]:
+    """Write what there is before lesions are looked at, so that nothing is lost if that is refused."""
     from acdnet.evaluate.figures import draw_panels, draw_sizes
     from acdnet.evaluate.report import write_report
 
-    written = write_report(evaluation, kept, out, about)
+    written = write_report(evaluation, [], out, about)
     draw_panels(evaluation, out / "panels.png")
     draw_sizes(evaluation, out / "sizes.png")
     return [*written, out / "panels.png", out / "sizes.png", *_draw_network(evaluation, about["methods"], out)]

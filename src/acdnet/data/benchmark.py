@@ -65,35 +65,36 @@ class BenchmarkPair(Pair):
     trace: NDArray[np.bool_]
 
 
-def read_pair(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> BenchmarkPair:
+def read_images(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> Pair:
     """Read mask k of the slice whose gt.h5 is given; `masks` is the array that came with published files."""
-    clean = _read(gt, ("image",))
-    found = _read(
-        gt.parent / f"{k}.h5", ("ma_CT", "LI_CT", "ma_sinogram", "LI_sinogram", "metal_trace"), ("metal_mask",)
-    )
-    images, sinograms = ("ma_CT", "LI_CT", "metal_mask"), ("LI_sinogram", "metal_trace")
-    for like, others in ((clean["image"], images), (found["ma_sinogram"], sinograms)):
-        for name in others:
-            if name in found and found[name].shape != like.shape:
-                place = gt.parent / f"{k}.h5"
-                raise InputRefused(f"{place}: {name} has the shape {found[name].shape}, not {like.shape}")
+    place = gt.parent / f"{k}.h5"
+    clean = _read(gt, ("image",))["image"]
+    found = _read(place, ("ma_CT", "LI_CT"), ("metal_mask",))
+    _check_shapes(found, clean.shape, place)
     if "metal_mask" in found:
         metal = found["metal_mask"] > 0
     elif masks is None:
         raise InputRefused(f"{gt.parent}: published pairs need the array of masks that came with them")
     elif k >= masks.shape[2]:
-        raise InputRefused(f"{gt.parent / f'{k}.h5'}: there are only {masks.shape[2]} masks")
+        raise InputRefused(f"{place}: there are only {masks.shape[2]} masks")
     else:
         metal = resize_mask(masks[..., k], found["ma_CT"].shape[0])
-    return BenchmarkPair(
-        hu_from_mu(clean["image"]),
-        hu_from_mu(found["ma_CT"]),
-        hu_from_mu(found["LI_CT"]),
-        metal,
-        found["ma_sinogram"],
-        found["LI_sinogram"],
-        found["metal_trace"] > 0,
-    )
+    return Pair(hu_from_mu(clean), hu_from_mu(found["ma_CT"]), hu_from_mu(found["LI_CT"]), metal)
+
+
+def read_pair(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> BenchmarkPair:
+    """Read mask k of a slice, its sinograms too."""
+    pair, place = read_images(gt, k, masks), gt.parent / f"{k}.h5"
+    found = _read(place, ("ma_sinogram", "LI_sinogram", "metal_trace"))
+    _check_shapes(found, found["ma_sinogram"].shape, place)
+    p, p_li, trace = found["ma_sinogram"], found["LI_sinogram"], found["metal_trace"] > 0
+    return BenchmarkPair(pair.clean, pair.corrupted, pair.li, pair.metal, p, p_li, trace)
+
+
+def _check_shapes(found: dict[str, NDArray[Any]], shape: tuple[int, ...], place: Path) -> None:
+    for name, array in found.items():
+        if array.shape != shape:
+            raise InputRefused(f"{place}: {name} has the shape {array.shape}, not {shape}")
 
 
 def _read(path: Path, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.data.benchmark import LIST, list_name, read_list, read_pair
+from acdnet.data.benchmark import LIST, list_name, read_images, read_list, read_pair
 from acdnet.data.store import MANIFEST, Pair, Store
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
@@ -19,6 +19,10 @@ from acdnet.files import read_limited, sha256
 MASKS = "masks.npy"
 """Where a benchmark folder keeps its masks, (512, 512, n)."""
 EVERYTHING = slice(None)
+MARK = 16
+"""Letters of a patient's mark."""
+KEPT = 16
+"""Pairs of a benchmark folder that are kept in memory: several patches are drawn from a pair before one is taken."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ class BenchmarkPairs:
         self.index = [(gt, k) for name in lists for gt in read_list(folder, name) for k in _masks_of(gt)]
         if not self.index:
             raise InputRefused(f"{folder}: the list names no slice with pairs (0.h5, 1.h5, ... beside gt.h5)")
+        self.images = lru_cache(KEPT)(self._images)
         self.size = self.read(0).clean.shape[0]
         names = "\n".join(f"{gt.relative_to(folder)} {k}" for gt, k in self.index)
         self.identity = sha256(names.encode())
@@ -115,9 +120,12 @@ class BenchmarkPairs:
             found.append(PairInfo(f"{place}/{k}", place.parts[0].split("_")[0], "", None))
         return found
 
-    def read(self, index: int, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Pair:
+    def _images(self, index: int) -> Pair:
         gt, k = self.index[index]
-        pair = read_pair(gt, k, self.masks)
+        return read_images(gt, k, self.masks)
+
+    def read(self, index: int, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Pair:
+        pair = self.images(index)
         whole = (pair.clean, pair.corrupted, pair.li)
         clean, corrupted, li = (image[rows, columns] for image in whole)
         return Pair(clean, corrupted, li, pair.metal[rows, columns])
@@ -170,6 +178,12 @@ def some_of(total: int, count: int) -> list[int]:
     """
     wanted = min(count, total) if count else total
     return sorted(int(i) for i in np.random.default_rng(0).permutation(total)[:wanted])
+
+
+def marks(sets: Iterable[PairSet]) -> tuple[str, ...]:
+    """Return a mark for every patient: it tells whether two are the same, and not who."""
+    patients = {info.patient for pairs in sets for info in pairs.infos()}
+    return tuple(sorted(sha256(f"patient {patient}".encode())[:MARK] for patient in patients))
 
 
 def check_apart(train: Iterable[PairSet], held_out: Iterable[PairSet]) -> None:

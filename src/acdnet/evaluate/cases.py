@@ -44,9 +44,15 @@ class Case:
         if self.protocol != "syndeeplesion":
             if self.pixel_mm is None:
                 raise InputRefused(f"{self.info.name}: the pixel size is not known")
-            return Measured.from_image(image, metal, FanBeam.around(len(image), self.pixel_mm / 10))
+            return self.from_image()
         if self.sinogram is None:
             raise InputRefused("the store has no sinograms, which this method needs; simulate with --sinograms")
         geometry = FanBeam.benchmark(len(image))
         trace = project(torch.from_numpy(metal).float(), geometry) > 0
         return Measured(image, metal, torch.from_numpy(self.sinogram), trace, geometry, "benchmark")
+
+    def from_image(self) -> Measured:
+        """Return the slice as a scanner's image, projected anew."""
+        size = len(self.pair.corrupted)
+        geometry = FanBeam.around(size, self.pixel_mm / 10) if self.pixel_mm else FanBeam.benchmark(size)
+        return Measured.from_image(self.pair.corrupted, self.pair.metal, geometry)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.baselines.method import METHODS, method
-from acdnet.errors import ConfigError
+from acdnet.data.pairs import PairSet, marks
+from acdnet.errors import ConfigError, InputRefused
 from acdnet.evaluate.cases import Case
 from acdnet.model.border import decompose_hu, to_hu
 from acdnet.model.inference import InferenceACDNet
@@ -28,12 +29,16 @@ class Contestant:
     name: str
     parameters: int
     run: Callable[[Case], Image]
+    starts_from_li: bool = False
+    """Whether the time that LI takes is part of what it costs."""
+    patients: frozenset[str] = frozenset()
+    """Marks of the patients that it learnt from, as far as its card says."""
 
 
 def contestant(name: str) -> Contestant:
     """Find a method or a model: input, li, bhc, nmar, ..., acdnet (the default model), a shipped name or a file."""
     if name == "li":
-        return Contestant("LI", 0, _li)
+        return Contestant("LI", 0, _li, starts_from_li=True)
     if name == "input":
         return Contestant("Input", 0, lambda case: case.pair.corrupted)
     if name in METHODS:
@@ -44,7 +49,8 @@ def contestant(name: str) -> Contestant:
     model = load_model(path)
     folder = Path(name).parent.name if Path(name).name == "model.safetensors" else ""
     label = "ACDNet" if name == "acdnet" else folder or card.name
-    return Contestant(label, card.parameters, lambda case: reduce(model, case))
+    patients = frozenset(card.training.patients if card.training else ())
+    return Contestant(label, card.parameters, lambda case: reduce(model, case), True, patients)
 
 
 def contestants(names: list[str]) -> list[Contestant]:
@@ -57,6 +63,14 @@ def contestants(names: list[str]) -> list[Contestant]:
     if twice:
         raise ConfigError(f"two methods are called {twice[0]!r}; rename the file of one")
     return found
+
+
+def check_unseen(methods: list[Contestant], pairs: PairSet) -> None:
+    """Refuse to score a model on patients that it learnt from."""
+    there = set(marks([pairs]))
+    for one in methods:
+        if seen := len(one.patients & there):
+            raise InputRefused(f"{pairs.folder}: {one.name} was trained on {seen} of its {len(there)} patients")
 
 
 def reduce(model: InferenceACDNet, case: Case) -> Image:

@@ -6,7 +6,7 @@ import csv
 import json
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ def table_two(evaluation: Evaluation) -> Sheet:
     for one in evaluation.methods:
         seconds = statistics.median(result.seconds for result in evaluation.of(one.name))
         rows.append([one.name, f"{one.parameters:,}" if one.parameters else "-", f"{seconds:.3f}"])
-    note = "median seconds a slice on this machine's CPU; LI and input come with the data"
+    note = "median seconds a slice on this machine's CPU, from image to image; networks include the LI they start from"
     return Sheet("Cost", note, ["method", "parameters", "seconds a slice"], rows, [set() for _ in rows])
 
 
@@ -176,7 +176,13 @@ def write_report(evaluation: Evaluation, kept: list[Retention], out: Path, about
         "tables.md": title + "\n".join(markdown(sheet) for sheet in sheets),
         "tables.tex": "\n".join(latex(sheet) for sheet in sheets),
         "report.json": json.dumps(
-            {**about, "tables": [_as_json(sheet) for sheet in sheets], "scores": _finite(rows)}, indent=1
+            {
+                **about,
+                "tables": [_as_json(sheet) for sheet in sheets],
+                "scores": _finite(rows),
+                "lesions": [asdict(one) for one in kept],
+            },
+            indent=1,
         ),
     }
     write_atomically({out / name: text.encode() for name, text in files.items()})

@@ -7,15 +7,27 @@ large learning rate the difference costs many dB. A few dozen batches through th
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar, cast
 
 import torch
 from torch import nn
+
+from acdnet.model.ranks import ranks
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def synchronised(model: Model, device: torch.device) -> Model:
+    """Let batch normalisation see the batches of all GPUs. On CPUs `acdnet.model.trunk_cpu` does so by itself."""
+    if ranks() > 1 and device.type != "cpu":
+        model = cast(Model, nn.SyncBatchNorm.convert_sync_batchnorm(model))
+    return model
 
 
 @torch.no_grad()
 def recalibrate(model: nn.Module, batches: Iterable[tuple[torch.Tensor, ...]]) -> None:
     """Set the running statistics to their plain mean over the batches (each the arguments of the model)."""
-    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d | nn.SyncBatchNorm)]
     momenta, was_training = [norm.momentum for norm in norms], model.training
     for norm in norms:
         norm.reset_running_stats()

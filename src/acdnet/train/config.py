@@ -37,7 +37,7 @@ class ModelSettings:
 
     architecture: str = "acdnet"
     start_from: str = ""
-    """A model to begin with instead of random weights: a shipped name or a file."""
+    """A model to begin with instead of random weights: a shipped name or a file; it may have fewer stages."""
     T: int = UNSAID
     N: int = UNSAID
     d: int = UNSAID

@@ -11,8 +11,8 @@ from pathlib import Path
 from acdnet.config import ORDERS
 from acdnet.errors import ConfigError
 from acdnet.files import write_atomically
-from acdnet.train.checkpoint import has_checkpoint
-from acdnet.train.config import TrainConfig
+from acdnet.train.checkpoint import has_checkpoint, load_checkpoint
+from acdnet.train.config import TrainConfig, from_dict
 from acdnet.weights.card import read_card
 
 BLOCKS = (1, 2, 3, 4)
@@ -62,11 +62,22 @@ def experiment(config: TrainConfig, name: str, folder: Path) -> Iterator[Outcome
         raise ConfigError("an experiment compares equal numbers of patches; say training.patches, not minutes")
     for variant, settings in variants(config, name, folder):
         model = Path(settings.run.folder) / "model.safetensors"
-        if not model.exists():
+        if model.exists():
+            _check_same(settings)
+        else:
             train(settings, resume=has_checkpoint(Path(settings.run.folder)))
         card = read_card(model)
         assert card.training is not None
         yield Outcome(variant, card.parameters, card.training.patches_seen, card.training.hours, dict(card.scores))
+
+
+def _check_same(settings: TrainConfig) -> None:
+    """Refuse a variant that was trained with other settings: it may not be compared with the rest."""
+    folder = Path(settings.run.folder)
+    before = from_dict(load_checkpoint(folder)[0]["config"])
+    for name in ("model", "data", "training"):
+        if getattr(before, name) != getattr(settings, name):
+            raise ConfigError(f"{folder}: was trained with other settings in [{name}]; choose another folder")
 
 
 def write_table(outcomes: list[Outcome], path: Path) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from acdnet.files import write_atomically
+
 STEPS, SCORES = "log.csv", "validation.csv"
 QUIET_SECONDS = 60.0
 """Where there is no terminal a line is printed this often."""
@@ -20,10 +22,12 @@ QUIET_SECONDS = 60.0
 class Log:
     """Writes what happens; only the first process has one that speaks."""
 
-    def __init__(self, folder: Path, total: int, done: int, speaks: bool = True) -> None:
+    def __init__(self, folder: Path, total: int, done: int, step: int = 0, speaks: bool = True) -> None:
         self.folder, self.total, self.speaks = folder, total, speaks
+        for name in (STEPS, SCORES) if speaks else ():
+            _forget(folder / name, after=step)
         self.console = Console(file=sys.stderr)
-        self.board = _board(folder) if speaks else None
+        self.board = _board(folder, step) if speaks else None
         self.bar: Progress | None = None
         self.spoke = 0.0
         if speaks and self.console.is_terminal:
@@ -89,9 +93,18 @@ class Log:
                 self.board.add_scalar(name.replace(" ", "_"), value, step)
 
 
-def _board(folder: Path) -> Any:
+def _forget(path: Path, after: int) -> None:
+    """Drop the rows of steps that a killed run took after its last checkpoint; they will be taken again."""
+    if not path.exists():
+        return
+    lines = path.read_text().splitlines(keepends=True)
+    kept = [line for line in lines[1:] if line.endswith("\n") and int(float(line.split(",")[0])) <= after]
+    write_atomically({path: "".join(lines[:1] + kept).encode()})
+
+
+def _board(folder: Path, step: int) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    return SummaryWriter(str(folder / "tensorboard"))
+    return SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)

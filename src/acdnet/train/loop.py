@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from acdnet.data.pairs import check_apart, open_pairs
+from acdnet.data.pairs import check_apart, marks, open_pairs
 from acdnet.errors import ConfigError, InputRefused, TrainingStopped
+from acdnet.files import locked
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.trunk import Trunk, channels_last
 from acdnet.train.average import Average
+from acdnet.train.batchnorm import synchronised
+from acdnet.train.begin import make_model
 from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkpoint
 from acdnet.train.config import TrainConfig, from_dict
 from acdnet.train.log import Log
@@ -26,15 +30,13 @@ from acdnet.train.processes import asked_to_stop, make_fabric
 from acdnet.train.schedule import rate
 from acdnet.train.validate import validate
 from acdnet.weights.card import Card, Training
-from acdnet.weights.load import read_model
 from acdnet.weights.save import save_model
-from acdnet.weights.shipped import find_model
 
 CALIBRATION_BATCHES = 40
 CALIBRATION_SEED = 10**6
 """Batches for measuring batch normalisation are drawn with another seed than those of training."""
-TIMED_STEPS = 8
-"""Steps after which a number of minutes becomes a number of patches."""
+COLD_STEPS, TIMED_STEPS = 3, 8
+"""A number of minutes becomes a number of patches by the speed of the second after the first, which are slow."""
 
 
 UNCHANGING = ("seed", "batch", "patch", "focus", "beta1", "beta2", "average")
@@ -66,7 +68,7 @@ class Trainer:
             for pairs in (*self.train, *self.val):
                 pairs.verify()
         torch.manual_seed(config.training.seed)
-        self.raw = channels_last(_make_model(config))
+        self.raw = synchronised(channels_last(make_model(config)), fabric.device)
         for module in self.raw.modules():
             if isinstance(module, Trunk):
                 module.frugal = config.model.frugal
@@ -131,9 +133,9 @@ class Trainer:
         ranks = {"rank": self.fabric.global_rank, "ranks": self.fabric.world_size}
         batches = Batches(patches, t.batch, self.step, loaders=run.loaders, **ranks)
         began = saved = scored = time.monotonic()
-        before, first = self.seconds, self.step
+        before, first, warm, end = self.seconds, self.step, 0.0, 0
         with (
-            Log(self.folder, self.total * t.batch, self.step * t.batch, self.fabric.is_global_zero) as log,
+            Log(self.folder, self.total * t.batch, self.step * t.batch, self.step, self.fabric.is_global_zero) as log,
             asked_to_stop() as asked,
         ):
             for batch in batches:
@@ -143,7 +145,11 @@ class Trainer:
                 self.step += 1
                 now = time.monotonic()
                 self.seconds = before + now - began
-                end = round(60 * t.minutes / (self.seconds / self.step)) if self.step >= TIMED_STEPS else 0
+                if self.step == first + COLD_STEPS:
+                    warm = self.seconds
+                elif self.step == first + TIMED_STEPS and t.minutes:
+                    speed = (TIMED_STEPS - COLD_STEPS) / (self.seconds - warm)
+                    end = self.step + round(speed * max(0.0, 60 * t.minutes - self.seconds))
                 save = now - saved > 60 * run.checkpoint_minutes
                 score = bool(self.val) and now - scored > 60 * run.validate_minutes
                 stop, end, save, score = self._agree(max(asked, default=0), end, save, score)
@@ -232,8 +238,11 @@ class Trainer:
 
     def _finish(self, patches: Patches, log: Log) -> Card | None:
         model = self.calibrated(patches).cpu()
-        if not self.fabric.is_global_zero:
-            return None
+        card = self._publish(model, log) if self.fabric.is_global_zero else None
+        self.fabric.barrier()
+        return card
+
+    def _publish(self, model: ACDNet, log: Log) -> Card:
         scores = validate(model, self.val, self.config.data.val_pairs) if self.val else {}
         if scores:
             log.scores(self.step, scores)
@@ -259,17 +268,8 @@ class Trainer:
             protocol=", ".join(sorted({found.protocol for found in self.train})),
             patches_seen=self.step * self.config.training.batch,
             hours=round(self.seconds / 3600, 2),
+            patients=marks(self.train),
         )
-
-
-def _make_model(config: TrainConfig) -> ACDNet:
-    network = config.model.network()
-    if not config.model.start_from:
-        return ACDNet(network).train()
-    model, _ = read_model(find_model(config.model.start_from))
-    if model.config != network:
-        raise ConfigError(f"model.start_from: {config.model.start_from} has another architecture")
-    return model.train()
 
 
 def train(config: TrainConfig, resume: bool) -> Card | None:
@@ -281,9 +281,10 @@ def train(config: TrainConfig, resume: bool) -> Card | None:
     trainer = Trainer(config, fabric)
     if fabric.is_global_zero:
         folder.mkdir(parents=True, exist_ok=True)
-    if resume:
-        state, problem = load_checkpoint(folder)
-        if problem and fabric.is_global_zero:
-            print(problem)
-        trainer.load(state)
-    return trainer.run()
+    with locked(folder / ".lock") if fabric.is_global_zero else nullcontext():
+        if resume:
+            state, problem = load_checkpoint(folder)
+            if problem and fabric.is_global_zero:
+                print(problem)
+            trainer.load(state)
+        return trainer.run()

@@ -37,6 +37,8 @@ class Training:
     patches_seen: int
     hours: float
     licences: str = ""
+    patients: tuple[str, ...] = ()
+    """Marks of the patients (`acdnet.data.pairs.marks`), so that nobody scores a model on those it learnt from."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,12 @@ def _parse(values: dict[str, Any]) -> Card:
             raise _Misfit(f"the score {name!r:.40} is not a number")
     training = values["training"]
     if training is not None:
-        _check(training, {"data": str, "protocol": str, "patches_seen": int, "hours": (int, float), "licences": str})
+        training.setdefault("patients", [])  # cards of earlier versions do not name them
+        texts = dict.fromkeys(("data", "protocol", "licences"), str)
+        _check(training, {**texts, "patches_seen": int, "hours": (int, float), "patients": list})
+        if not all(type(mark) is str for mark in training["patients"]):
+            raise _Misfit("patients is not a list of texts")
+        training["patients"] = tuple(training["patients"])
     config = ACDNetConfig.from_dict(values["config"])
     return Card(**{**values, "config": config, "training": training and Training(**training)})
 
