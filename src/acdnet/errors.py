@@ -23,6 +23,10 @@ class InputRefused(AcdnetError):
     exit_code = 3
 
 
+class OutOfScope(InputRefused):
+    """An image of a kind that the methods were not made for."""
+
+
 class ModelFileError(InputRefused):
     """A weights file is damaged, hostile, incomplete or not what its card says."""
 

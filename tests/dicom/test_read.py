@@ -39,9 +39,9 @@ def test_padding_is_air(tmp_path: Path) -> None:
         ({"Rows": 65535, "Columns": 65535}, "65535"),
         ({"PixelData": b"\0\0"}, "pixels cannot be read"),
         ({"ImageOrientationPatient": None}, "ImageOrientationPatient"),
-        ({"ImageOrientationPatient": [1, 0, 0, 0, 0, -1]}, "not an axial"),
-        ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.4"}, "not an axial CT"),
-        ({"ImageType": ["ORIGINAL", "PRIMARY", "LOCALIZER"]}, "not an axial CT"),
+        ({"ImageOrientationPatient": [1, 0, 0, 0, 0, -1]}, "not axial"),
+        ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.4"}, "not a CT slice"),
+        ({"ImageType": ["ORIGINAL", "PRIMARY", "LOCALIZER"]}, "not a CT slice"),
     ],
 )
 def test_untrustworthy_slices_are_refused(tmp_path: Path, tags: dict[str, Any], message: str) -> None:

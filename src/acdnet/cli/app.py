@@ -14,6 +14,7 @@ from acdnet.cli.experiment import experiment
 from acdnet.cli.export import export
 from acdnet.cli.import_weights import import_weights
 from acdnet.cli.models import models
+from acdnet.cli.reduce import reduce
 from acdnet.cli.simulate import simulate
 from acdnet.cli.train import train
 from acdnet.errors import AcdnetError, ResourceError
@@ -27,6 +28,7 @@ app = typer.Typer(
     help="ACDNet: metal artifacts out of CT images. Research use only; not a medical device.",
     pretty_exceptions_enable=False,
 )
+app.command()(reduce)
 app.command()(demo)
 app.command()(simulate)
 app.command()(train)

@@ -5,25 +5,21 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache, partial
-from io import BytesIO, StringIO
+from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
+from acdnet.scans.arrays import read_png
+from acdnet.scans.nifti import axial_view, is_nifti, open_nifti, spacings, whole
 from acdnet.slices import RawSlice, SliceRef, Source, assign_splits, pseudonym
 
 INDEX = "index.csv"
-PNG_OFFSET = 32768
-"""16-bit PNGs hold HU + 32768."""
-LARGEST_INDEX, LARGEST_PNG = 64 * 2**20, 64 * 2**20
-LARGEST_VOLUME = 2 * 2**30
-"""Bytes of a NIfTI volume when it is unpacked."""
-LARGEST_SIDE = 4096
+LARGEST_INDEX = 64 * 2**20
 
 
 def open_source(source: str, count: int = 60, seed: int = 0, exclude: Sequence[str] = ()) -> Source:
@@ -156,25 +152,12 @@ def _read_index(path: Path) -> list[dict[str, str]]:
 
 
 def _read_png(path: Path, pixel_mm: float) -> RawSlice:
-    from PIL import Image
-
-    data = read_limited(path, LARGEST_PNG)
-    try:
-        with Image.open(BytesIO(data), formats=("PNG",)) as picture:
-            if max(picture.size) > LARGEST_SIDE or not picture.mode.startswith("I"):
-                raise InputRefused(
-                    f"{path}: is {picture.mode}, {picture.size}; a slice is a grey 16-bit PNG up to {LARGEST_SIDE}"
-                )
-            stored = np.asarray(picture, dtype=np.int64)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise InputRefused(f"{path}: is not a PNG picture that can be read ({error})") from error
-    return RawSlice((stored - PNG_OFFSET).astype(np.float32), (pixel_mm, pixel_mm), sha256(data))
+    hu, data = read_png(path)
+    return RawSlice(hu, (pixel_mm, pixel_mm), sha256(data))
 
 
 def _nifti_files(path: Path) -> list[Path]:
-    candidates = [path] if path.is_file() else sorted(path.rglob("*"))
-    endings = (".nii", ".nii.gz")
-    return [file for file in candidates if file.name.lower().endswith(endings) and not file.name.startswith(".")]
+    return [file for file in ([path] if path.is_file() else sorted(path.rglob("*"))) if is_nifti(file)]
 
 
 def nifti_slices(volumes: list[Path]) -> list[SliceRef]:
@@ -183,7 +166,7 @@ def nifti_slices(volumes: list[Path]) -> list[SliceRef]:
     dealt = assign_splits(list(patients.values()))
     slices = []
     for path, patient in patients.items():
-        volume, axes = _open_nifti(path)
+        volume, axes = open_nifti(path)
         for k in range(volume.shape[axes[2][0]]):
             read = partial(_read_nifti, path, k)
             place, identity = f"{path}, slice {k}", f"{path.stat().st_size} bytes"
@@ -191,48 +174,17 @@ def nifti_slices(volumes: list[Path]) -> list[SliceRef]:
     return slices
 
 
-def _open_nifti(path: Path) -> tuple[Any, list[tuple[int, bool]]]:
-    """Open a volume without reading it; return it and, for right, front and top, its axis and whether it runs there."""
-    import nibabel
-
-    try:
-        volume: Any = nibabel.load(path)
-        orientation = nibabel.io_orientation(volume.affine)
-        shape, bytes_each = volume.shape, max(volume.get_data_dtype().itemsize, 1)
-    except Exception as error:
-        raise InputRefused(f"{path}: is not a NIfTI volume that can be read ({error})") from error
-    if len(shape) != 3 or max(shape) > LARGEST_SIDE or min(shape) < 1:
-        raise InputRefused(f"{path}: has the shape {shape}; a volume has three axes up to {LARGEST_SIDE}")
-    if int(np.prod(shape, dtype=np.int64)) * bytes_each > LARGEST_VOLUME:
-        raise InputRefused(f"{path}: unpacks to more than {LARGEST_VOLUME:,} bytes")
-    if not np.isfinite(orientation).all():
-        raise InputRefused(f"{path}: its affine does not say how it lies in space")
-    axes = {int(along): (axis, direction > 0) for axis, (along, direction) in enumerate(orientation)}
-    return volume, [axes[n] for n in range(3)]
-
-
-@lru_cache(maxsize=1)
-def _whole(path: Path, changed: int) -> NDArray[Any]:  # noqa: ARG001 another time of change is another volume
-    """Read a volume whole: a packed file can only be read from its start."""
-    volume, _ = _open_nifti(path)
-    return np.asarray(volume.dataobj)
-
-
 def _read_nifti(path: Path, k: int) -> RawSlice:
     """Read one axial slice, rows from front to back, columns from the patient's right to left."""
-    volume, (across, along, up) = _open_nifti(path)
-    number = k if up[1] else volume.shape[up[0]] - 1 - k
-    window: list[Any] = [slice(None)] * 3
-    window[up[0]] = number
+    volume, axes = open_nifti(path)
     try:
-        packed = path.name.lower().endswith(".gz")
-        voxels = _whole(path, path.stat().st_mtime_ns) if packed else volume.dataobj
-        plane = np.asarray(voxels[tuple(window)], dtype=np.float32)
-        zooms = [float(mm) for mm in volume.header.get_zooms()[:3]]
+        voxels = whole(path, path.stat().st_mtime_ns) if path.name.lower().endswith(".gz") else volume.dataobj
+        up, runs_up = axes[2]
+        window: list[Any] = [slice(None)] * 3
+        number = k if runs_up else volume.shape[up] - 1 - k
+        window[up] = slice(number, number + 1)
+        hu = np.ascontiguousarray(axial_view(np.asarray(voxels[tuple(window)], np.float32), axes)[0])
+        _, rows, columns = spacings(volume, axes)
     except Exception as error:
         raise InputRefused(f"{path}: slice {k} cannot be read ({error})") from error
-    right_by_front = plane if across[0] < along[0] else plane.T
-    to_left = slice(None, None, -1) if across[1] else slice(None)
-    to_back = slice(None, None, -1) if along[1] else slice(None)
-    hu = np.ascontiguousarray(right_by_front[to_left, to_back].T)
-    return RawSlice(hu, (zooms[along[0]], zooms[across[0]]), sha256(hu.tobytes()))
+    return RawSlice(hu, (rows, columns), sha256(hu.tobytes()))

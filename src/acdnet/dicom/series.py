@@ -1,0 +1,181 @@
+"""The series of a folder: which slices belong together, in which order, and what is odd about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from acdnet.dicom.tags import check_complete, is_axial, number, plane_of, read_dataset, read_header, why_no_slice
+from acdnet.errors import InputRefused, OutOfScope
+from acdnet.files import sha256
+
+UNEVEN = 0.02
+"""Share by which the distance of slices may vary before it is called uneven."""
+TILT_DEGREES = 1.0
+TOLD_SERIES = 20
+
+
+@dataclass(frozen=True)
+class SliceFile:
+    """One slice: its file, where it lies, and what makes it itself."""
+
+    file: Path
+    uid: str
+    height: float
+    """Millimetres along the normal of its plane."""
+    normal: tuple[float, float, float]
+    tilt: float
+    """Degrees between the normal and the patient's long axis."""
+
+
+@dataclass
+class Series:
+    """Slices of one series in one frame of reference, from the lowest height to the highest."""
+
+    key: str
+    title: str
+    """What it is, without a name: slices, matrix, pixel size, kernel."""
+    axial: bool
+    slices: list[SliceFile] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Found:
+    """What a folder holds."""
+
+    series: list[Series]
+    skipped: dict[str, int]
+
+
+def find_series(path: Path) -> Found:
+    """Look through a file or a folder; every CT slice must be one that can be trusted."""
+    skipped: Counter[str] = Counter()
+    groups: dict[tuple[str, ...], list[tuple[Any, SliceFile]]] = {}
+    for file in _files(path):
+        header = read_header(file, must_be_dicom=path.is_file())
+        reason = "not DICOM" if header is None else why_no_slice(header)
+        if reason:
+            skipped[reason] += 1
+            continue
+        try:
+            check_complete(header, file)
+            groups.setdefault(_key(header), []).append((header, _slice_file(header, file)))
+        except InputRefused:
+            raise
+        except (Exception, RecursionError) as error:
+            raise InputRefused(f"{file}: its tags cannot be read ({type(error).__name__})") from error
+    skipped.pop("DICOMDIR", None)  # a table of contents, no image
+    series = [_series(key, members, skipped) for key, members in sorted(groups.items())]
+    return Found(series, dict(skipped))
+
+
+def choose(found: Found, path: Path, wanted: int | None, any_plane: bool) -> Series:
+    """Return the series that was asked for, or the only one; refuse where that is not clear."""
+    if not found.series:
+        there = ", ".join(f"{count} {reason}" for reason, count in found.skipped.items()) or "no file at all"
+        hint = "; convert it to single frames first" if "enhanced multi-frame CT" in found.skipped else ""
+        raise InputRefused(f"{path}: no CT slice found ({there}){hint}")
+    if wanted is None and len(found.series) > 1:
+        titles = "; ".join(f"{n}: {one.title}" for n, one in enumerate(found.series[:TOLD_SERIES], 1))
+        raise InputRefused(f"{path}: holds {len(found.series)} series, choose one with --series N ({titles})")
+    if wanted is not None and not 1 <= wanted <= len(found.series):
+        raise InputRefused(f"{path}: has no series {wanted}; there are {len(found.series)}")
+    chosen = found.series[(wanted or 1) - 1]
+    if not chosen.axial and not any_plane:
+        raise OutOfScope(f"{path}: the slices are not axial (ImageOrientationPatient); --accept-non-axial takes them")
+    return chosen
+
+
+def _files(path: Path) -> Iterable[Path]:
+    if path.is_file():
+        return [path]
+    root = path.resolve()
+    files = []
+    for file in sorted(path.rglob("*")):
+        if file.is_symlink() and not file.resolve().is_relative_to(root):
+            raise InputRefused(f"{file}: is a link that leads out of the folder; links are not followed")
+        if file.is_file():
+            files.append(file)
+    return files
+
+
+def _key(header: Any) -> tuple[str, ...]:
+    tags = ("PatientID", "StudyInstanceUID", "SeriesInstanceUID", "FrameOfReferenceUID")
+    return tuple(str(header.get(tag, "")) for tag in tags)
+
+
+def _slice_file(header: Any, file: Path) -> SliceFile:
+    across, down = plane_of(header, file)
+    normal = np.cross(across, down)
+    position = header.get("ImagePositionPatient")
+    if position is None or len(position) != 3:
+        raise InputRefused(f"{file}: ImagePositionPatient is {position}; where the slice lies must be known")
+    place = np.array([float(value) for value in position])
+    if not np.isfinite(place).all():
+        raise InputRefused(f"{file}: ImagePositionPatient is {position}; it must be finite")
+    tilt = float(np.degrees(np.arccos(np.clip(abs(normal[2]), 0.0, 1.0))))
+    x, y, z = (float(value) for value in normal)
+    return SliceFile(file, str(header.SOPInstanceUID), float(normal @ place), (x, y, z), tilt)
+
+
+def _series(key: tuple[str, ...], members: list[tuple[Any, SliceFile]], skipped: Counter[str]) -> Series:
+    header, first = members[0]
+    spacing = [number(header, "Rows", first.file), number(header, "Columns", first.file)]
+    mm = " x ".join(f"{float(value):.3g}" for value in header.PixelSpacing)
+    axial = all(is_axial(*plane_of(one, part.file)) for one, part in members)
+    kernel = str(header.get("ConvolutionKernel", "") or "").strip("[]' ")[:16]
+    title = f"{len(members)} slices of {spacing[0]:g} x {spacing[1]:g}, {mm} mm" + (
+        f", kernel {kernel}" if kernel else ""
+    )
+    series = Series(sha256("\0".join(key).encode()), title if axial else f"{title}, not axial", axial)
+    seen: dict[str, SliceFile] = {}
+    for _, part in members:
+        if part.uid in seen:
+            _check_copies(seen[part.uid].file, part.file)
+            skipped["copies of a slice"] += 1
+            continue
+        seen[part.uid] = part
+    series.slices = sorted(seen.values(), key=lambda part: (part.height, part.uid))
+    series.warnings = [*_spacing_warnings(series.slices), *_tilt_warnings(header, series.slices)]
+    return series
+
+
+def _check_copies(first: Path, second: Path) -> None:
+    pixels = [read_dataset(file)[0].get("PixelData") for file in (first, second)]
+    if pixels[0] != pixels[1]:
+        raise InputRefused(f"{second}: has the SOPInstanceUID of another file but other pixels; which one is right?")
+
+
+def _spacing_warnings(slices: list[SliceFile]) -> list[str]:
+    steps = np.diff([part.height for part in slices])
+    if len({tuple(round(value, 3) for value in part.normal) for part in slices}) > 1:
+        return ["the slices do not lie in parallel planes"]
+    if len(steps) == 0:
+        return []
+    usual = float(np.median(steps))
+    gaps = int((steps > 1.5 * usual).sum()) if usual > 0 else 0
+    if gaps:
+        return [f"slices are missing at {gaps} places"]
+    if usual <= 0 or np.abs(steps - usual).max() > UNEVEN * usual + 0.01:
+        return ["the distance of the slices is uneven"]
+    return []
+
+
+def _tilt_warnings(header: Any, slices: list[SliceFile]) -> list[str]:
+    tilt = max(part.tilt for part in slices)
+    try:
+        said = abs(float(header.get("GantryDetectorTilt") or 0.0))
+    except (TypeError, ValueError):
+        said = 0.0
+    found = []
+    if tilt > TILT_DEGREES:
+        found.append(f"the gantry is tilted by {tilt:.0f} degrees; rays are traced in the plane of the slice")
+    if abs(said - tilt) > TILT_DEGREES:
+        found.append(f"GantryDetectorTilt says {said:.0f} degrees, the geometry {tilt:.0f}; the geometry counts")
+    return found

@@ -1,0 +1,224 @@
+"""A scan from files to files: `acdnet reduce`.
+
+Everything is made in `.NAME.partial` beside the output, which takes its name only when it is complete. What is killed
+goes on where it was: finished slices are kept there, one file each. A second process is kept out by a lock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acdnet import __version__
+from acdnet.errors import InputRefused, ResourceError
+from acdnet.files import locked, sha256, write_atomically
+from acdnet.reduction.masks import read_mask
+from acdnet.reduction.metal import Segmentation
+from acdnet.reduction.record import PASSED, REDUCED, SliceRecord
+from acdnet.reduction.reducer import Reducer, make_reducer
+from acdnet.reduction.volume import Mask, find_all, in_parallel, treat
+from acdnet.scans.scan import Provenance, Scan, ScanSlice
+
+MOST_WORKERS = 8
+MAPS = "maps"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user can choose."""
+
+    method: str = "acdnet"
+    model: str = "default"
+    segmentation: Segmentation = field(default_factory=Segmentation)
+    mask: Path | None = None
+    device: str = "auto"
+    workers: int = 0
+    """Slices that are worked on at a time, a core each; 0: as many as there are cores."""
+    keep_private: bool = False
+
+
+@dataclass
+class Finished:
+    """What a job made."""
+
+    out: Path
+    files: list[Path]
+    records: list[SliceRecord]
+    warnings: list[str]
+    skipped: dict[str, int]
+    about: dict[str, str]
+    label: str
+    provenance: Provenance
+
+    @property
+    def complete(self) -> bool:
+        """Return whether nothing was skipped or left alone that might have been expected to change."""
+        return not self.skipped and not any(record.status == PASSED for record in self.records)
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+def run_job(scan: Scan, source: Path, out: Path, settings: Settings, progress: Progress) -> Finished:
+    """Reduce a scan into a new folder."""
+    check_output(source, out)
+    reducer = make_reducer(settings.method, settings.model, settings.device)
+    partial = out.parent / f".{out.name}.partial"
+    try:
+        partial.mkdir(parents=True, exist_ok=True)
+        with locked(partial / ".lock"):
+            finished = _work(scan, out, partial, settings, reducer, progress)
+        shutil.rmtree(partial, ignore_errors=True)
+    except OSError as error:
+        raise ResourceError(f"{out}: cannot write ({error.strerror or error})") from error
+    except MemoryError as error:
+        raise ResourceError("not enough memory; try --workers 1") from error
+    return finished
+
+
+def check_output(source: Path, out: Path) -> None:
+    """Refuse an output that would touch the input, or what is there already."""
+    if out.is_symlink():
+        raise InputRefused(f"{out}: is a link; links are not followed")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputRefused(f"{out}: exists already and is not an empty folder; choose another")
+    origin, target = source.resolve(), out.resolve()
+    if origin.is_dir() and target.is_relative_to(origin):
+        raise InputRefused(f"{out}: lies in the input folder; choose another place")
+    if not out.parent.exists():
+        raise InputRefused(f"{out.parent}: no such folder")
+
+
+def _work(scan: Scan, out: Path, partial: Path, settings: Settings, reducer: Reducer, progress: Progress) -> Finished:
+    masks, content = _look(scan, settings, progress)
+    provenance = _provenance(settings, reducer, content)
+    work = _resume(partial, provenance)
+    provenance = replace(provenance, created=(work / "created").read_text())
+    with_metal = [n for n, mask in enumerate(masks) if mask.any()]
+
+    def one(n: int) -> None:
+        path = work / f"{n + 1:04d}.npz"
+        if not path.exists():
+            _keep(path, *_treated(scan.read(n), masks[n], reducer, settings, n))
+
+    progress("reducing", 0, len(with_metal))
+    for done, _ in enumerate(in_parallel(one, with_metal, _workers(settings, len(with_metal))), 1):
+        progress("reducing", done, len(with_metal))
+    finished = Finished(out, [], [], scan.warnings, scan.skipped, scan.about, reducer.label, provenance)
+    _write(scan, masks, work, partial / "result", finished, progress)
+    if out.exists():
+        out.rmdir()
+    (partial / "result").replace(out)
+    finished.files = [out / path.relative_to(partial / "result") for path in finished.files]
+    return finished
+
+
+def _look(scan: Scan, settings: Settings, progress: Progress) -> tuple[list[Mask], str]:
+    """Read all slices once: find the metal, and make a hash of everything."""
+    hashes: list[str] = []
+
+    def seen(slice_: ScanSlice) -> None:
+        hashes.append(sha256(slice_.hu.tobytes() + repr(slice_.spacing_mm).encode()))
+        progress("looking for metal", len(hashes), len(scan))
+
+    found = list(find_all(scan, settings.segmentation, seen))
+    if settings.mask is not None:
+        found = read_mask(settings.mask, [(mask.shape[0], mask.shape[1]) for mask in found])
+        hashes += [sha256(np.packbits(mask).tobytes()) for mask in found]
+    nothing = np.broadcast_to(np.False_, (1, 1))
+    kept = [mask if mask.any() else np.broadcast_to(nothing, mask.shape) for mask in found]
+    return kept, sha256("".join(hashes).encode())
+
+
+def _provenance(settings: Settings, reducer: Reducer, content: str) -> Provenance:
+    how = settings.segmentation
+    metal = "mask given" if settings.mask else f"{how.kind}, threshold {how.threshold_hu:g} HU"
+    description = (
+        f"Metal artifact reduction by {reducer.label}, acdnet {__version__}, weights {reducer.identity[:16]}; "
+        f"metal: {metal}. Research use only, not for diagnosis."
+    )
+    identity = sha256("|".join([content, reducer.name, reducer.identity, metal, __version__]).encode())
+    created = datetime.now(UTC).strftime("%Y%m%d%H%M%S")
+    return Provenance(reducer.name, description, identity, created, settings.keep_private)
+
+
+def _resume(partial: Path, provenance: Provenance) -> Path:
+    """Return the folder of finished slices: that of the same job if it was begun, or a new one."""
+    work = partial / provenance.identity[:24]
+    for other in partial.iterdir():
+        if other.name not in (work.name, ".lock"):  # of another input or other settings
+            shutil.rmtree(other, ignore_errors=True) if other.is_dir() else other.unlink(missing_ok=True)
+    work.mkdir(exist_ok=True)
+    if not (work / "created").exists():
+        write_atomically({work / "created": provenance.created.encode()})
+    return work
+
+
+def _treated(
+    slice_: ScanSlice, metal: Mask, reducer: Reducer, settings: Settings, n: int
+) -> tuple[SliceRecord, NDArray[np.float32] | None, NDArray[np.float32] | None]:
+    record, outcome = treat(slice_, metal, reducer, settings.segmentation, n)
+    return record, outcome.change if outcome else None, outcome.doubt if outcome else None
+
+
+def _keep(
+    path: Path, record: SliceRecord, change: NDArray[np.float32] | None, doubt: NDArray[np.float32] | None
+) -> None:
+    parts: dict[str, Any] = {"change": change} if change is not None else {}
+    if doubt is not None:
+        parts["doubt"] = doubt
+    buffer = BytesIO()
+    np.savez(buffer, record=np.frombuffer(json.dumps(record.to_dict()).encode(), np.uint8), **parts)
+    write_atomically({path: buffer.getvalue()})
+
+
+def _write(scan: Scan, masks: list[Mask], work: Path, result: Path, finished: Finished, progress: Progress) -> None:
+    from acdnet.reduction.report import Look, write_report
+
+    shutil.rmtree(result, ignore_errors=True)
+    (result / MAPS).mkdir(parents=True)
+    writer = scan.writer(result, finished.provenance)
+    looks: list[Look] = []
+    for n, mask in enumerate(masks):
+        path = work / f"{n + 1:04d}.npz"
+        record, change, doubt = SliceRecord(n + 1, "unchanged"), None, None
+        if mask.any():
+            with np.load(path) as kept:
+                told = json.loads(kept["record"].tobytes())
+                record = SliceRecord(**{**told, "warnings": tuple(told["warnings"])})
+                change, doubt = (kept.get(name, None) for name in ("change", "doubt"))
+        writer.write(n, change)
+        finished.records.append(record)
+        if mask.any():
+            _write_maps(result / MAPS / f"{n + 1:04d}.npz", mask, doubt)
+        if record.status == REDUCED and change is not None:
+            looks.append(Look(n, record, change, doubt, mask))
+            looks = sorted(looks, key=lambda look: -look.record.mean_change_hu)[: Look.MOST]
+        progress("writing", n + 1, len(masks))
+    finished.files = writer.close()
+    finished.files += write_report(finished, result, [(look, scan.read(look.number)) for look in looks])
+
+
+def _write_maps(path: Path, metal: Mask, doubt: NDArray[np.float32] | None) -> None:
+    """Keep where the metal is, and the expected error in whole HU up to 65535."""
+    parts: dict[str, Any] = {"metal": metal}
+    if doubt is not None:
+        parts["expected_error_hu"] = np.clip(np.rint(doubt), 0, 65535).astype(np.uint16)
+    np.savez_compressed(path, **parts)
+
+
+def _workers(settings: Settings, slices: int) -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = settings.workers or min(cores, MOST_WORKERS)
+    return max(1, min(wanted, slices))

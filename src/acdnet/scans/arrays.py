@@ -1,0 +1,172 @@
+"""Scans without a header: arrays of HU (.npy) and 16-bit PNGs (HU + 32768). The pixel size has to be said."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acdnet.errors import InputRefused
+from acdnet.files import read_limited, sha256
+from acdnet.scans.scan import DIFFERENCE, REDUCED, SHORT_NOTICE, Provenance, ScanSlice, to_stored
+
+PNG_OFFSET = 32768
+"""16-bit PNGs hold HU + 32768."""
+LARGEST_PNG = 64 * 2**20
+LARGEST_ARRAY = 8 * 2**30
+LARGEST_SIDE = 4096
+PNG_LIMITS = (0, 65535)
+
+
+def read_png(path: Path) -> tuple[NDArray[np.float32], bytes]:
+    """Read a slice in HU from a grey 16-bit PNG; return it and the bytes of the file."""
+    from PIL import Image
+
+    data = read_limited(path, LARGEST_PNG)
+    try:
+        with Image.open(BytesIO(data), formats=("PNG",)) as picture:
+            if max(picture.size) > LARGEST_SIDE or not picture.mode.startswith("I"):
+                raise InputRefused(
+                    f"{path}: is {picture.mode}, {picture.size}; a slice is a grey 16-bit PNG up to {LARGEST_SIDE}"
+                )
+            stored = np.asarray(picture, dtype=np.int64)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise InputRefused(f"{path}: is not a PNG picture that can be read ({error})") from error
+    return (stored - PNG_OFFSET).astype(np.float32), data
+
+
+class PngScan:
+    """PNGs of a folder in the order of their names, or one."""
+
+    kind = "png"
+
+    def __init__(self, path: Path, pixel_mm: tuple[float, float]) -> None:
+        self.files = [path] if path.is_file() else sorted(path.glob("*.png"))
+        self.spacing_mm = pixel_mm
+        self.heights: list[float | None] = [None] * len(self.files)
+        self.warnings = ["the distance of the slices is not known; each is looked at by itself"]
+        self.skipped: dict[str, int] = {}
+        self.about = {"pictures": f"{len(self.files)} PNG"}
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def read(self, number: int) -> ScanSlice:
+        hu, _ = read_png(self.files[number])
+        return ScanSlice(hu, self.spacing_mm, np.zeros(hu.shape, bool), float(PNG_LIMITS[1] - PNG_OFFSET))
+
+    def writer(self, folder: Path, provenance: Provenance) -> PngWriter:  # noqa: ARG002
+        return PngWriter(self, folder)
+
+
+class PngWriter:
+    """Writes PNGs named by running numbers."""
+
+    def __init__(self, scan: PngScan, folder: Path) -> None:
+        self.scan, self.folders = scan, {kind: folder / kind for kind in (REDUCED, DIFFERENCE)}
+        for place in self.folders.values():
+            place.mkdir(parents=True, exist_ok=True)
+
+    def write(self, number: int, change: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+        hu, _ = read_png(self.scan.files[number])
+        before = hu.astype(np.int64) + PNG_OFFSET
+        change = np.zeros_like(hu) if change is None else change
+        after = to_stored(before, hu, change, 1.0, -PNG_OFFSET, PNG_LIMITS)
+        self._save(REDUCED, number, after)
+        self._save(DIFFERENCE, number, after - before + PNG_OFFSET)
+        return (after - before).astype(np.float32)
+
+    def _save(self, kind: str, number: int, stored: NDArray[np.int64]) -> None:
+        from PIL import Image, PngImagePlugin
+
+        notes = PngImagePlugin.PngInfo()
+        notes.add_text("Comment", SHORT_NOTICE)
+        picture = Image.fromarray(stored.astype(np.uint16))
+        picture.save(self.folders[kind] / f"{number + 1:04d}.png", pnginfo=notes)
+
+    def close(self) -> list[Path]:
+        return list(self.folders.values())
+
+
+class ArrayScan:
+    """An array of HU, H x W or n x H x W, from a file or from memory."""
+
+    kind = "npy"
+
+    def __init__(self, array: NDArray[Any], spacing_mm: tuple[float, ...], name: str = "array") -> None:
+        """Take the distance of rows and columns, or of slices, rows and columns."""
+        if array.ndim not in (2, 3) or array.size == 0 or array.dtype.kind not in "iuf":
+            raise InputRefused(f"{name}: holds {array.dtype} of {array.shape}; HU are numbers, H x W or n x H x W")
+        if max(array.shape[-2:]) > LARGEST_SIDE:
+            raise InputRefused(f"{name}: slices of {array.shape[-2:]}; {LARGEST_SIDE} is the most")
+        self.array, self.slices = array, array.reshape(-1, *array.shape[-2:])
+        *step, rows, columns = spacing_mm
+        self.spacing_mm = (float(rows), float(columns))
+        self.heights: list[float | None] = [n * step[0] if step else None for n in range(len(self.slices))]
+        self.warnings: list[str] = []
+        self.skipped: dict[str, int] = {}
+        self.about = {
+            "array": f"{array.dtype} {' x '.join(map(str, array.shape))}",
+            "name_sha256": sha256(name.encode()),
+        }
+
+    @classmethod
+    def open(cls, path: Path, spacing_mm: tuple[float, ...]) -> ArrayScan:
+        """Open a .npy file without reading it whole."""
+        try:
+            with path.open("rb") as file:
+                magic = file.read(6)
+            if magic != b"\x93NUMPY":
+                raise ValueError("it does not begin like one")
+            if path.stat().st_size > LARGEST_ARRAY:
+                raise InputRefused(f"{path}: is larger than {LARGEST_ARRAY:,} bytes")
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InputRefused(f"{path}: is not an array file that can be read ({error})") from error
+        return cls(array, spacing_mm, path.name)
+
+    def __len__(self) -> int:
+        return len(self.slices)
+
+    def read(self, number: int) -> ScanSlice:
+        hu = np.array(self.slices[number], np.float32)
+        kind = self.array.dtype.kind
+        ceiling = float(np.iinfo(self.array.dtype).max) if kind in "iu" else float(np.finfo(np.float32).max)
+        return ScanSlice(hu, self.spacing_mm, np.zeros(hu.shape, bool), ceiling)
+
+    def writer(self, folder: Path, provenance: Provenance) -> ArrayWriter:  # noqa: ARG002
+        return ArrayWriter(self, folder)
+
+
+class ArrayWriter:
+    """Writes arrays of the same shape and type, or keeps them in memory where no folder is given."""
+
+    def __init__(self, scan: ArrayScan, folder: Path | None) -> None:
+        self.scan, self.folder = scan, folder
+        self.after = np.array(scan.array)
+        self.slices = self.after.reshape(scan.slices.shape)
+
+    def write(self, number: int, change: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+        if change is None:
+            return None
+        before = np.array(self.scan.slices[number])
+        if before.dtype.kind == "f":
+            after = np.where(np.isfinite(before), before.astype(np.float64) + change, change)
+            self.slices[number] = np.where(change != 0, after, before)
+        else:
+            limits = np.iinfo(before.dtype)
+            hu = before.astype(np.float32)
+            self.slices[number] = to_stored(before, hu, change, 1.0, 0.0, (int(limits.min), int(limits.max)))
+        return np.asarray(self.slices[number].astype(np.float64) - before, np.float32)
+
+    def close(self) -> list[Path]:
+        if self.folder is None:
+            return []
+        self.folder.mkdir(parents=True, exist_ok=True)
+        paths = [self.folder / f"{kind}.npy" for kind in (REDUCED, DIFFERENCE)]
+        np.save(paths[0], self.after)
+        np.save(paths[1], (self.after.astype(np.float32) - self.scan.array).astype(np.float32))
+        return paths

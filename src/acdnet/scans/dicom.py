@@ -1,0 +1,127 @@
+"""A DICOM series as a scan."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acdnet import __version__
+from acdnet.dicom.derive import Derived, derive, set_difference, set_pixels
+from acdnet.dicom.pixels import hounsfield, is_lossy, padding_mask, padding_range, stored_limits, stored_pixels
+from acdnet.dicom.series import Found, Series, choose, find_series
+from acdnet.dicom.tags import check_complete, check_slice, read_dataset
+from acdnet.errors import InputRefused
+from acdnet.files import sha256
+from acdnet.scans.scan import DIFFERENCE, REDUCED, Provenance, ScanSlice, to_stored
+
+NATIVE = ("1.2.840.10008.1.2", "1.2.840.10008.1.2.1")
+"""Transfer syntaxes whose pixels can be copied as they are."""
+
+
+class DicomScan:
+    """One series of a folder."""
+
+    kind = "dicom"
+
+    def __init__(
+        self, path: Path, wanted: int | None = None, any_plane: bool = False, accept_lossy: bool = False
+    ) -> None:
+        self.path, self.any_plane, self.accept_lossy = path, any_plane, accept_lossy
+        self.found: Found = find_series(path)
+        self.series: Series = choose(self.found, path, wanted, any_plane)
+        self.warnings, self.skipped = list(self.series.warnings), self.found.skipped
+        self.heights: list[float | None] = [part.height for part in self.series.slices]
+        self.about = {"series": self.series.title, "series_sha256": self.series.key}
+
+    def __len__(self) -> int:
+        return len(self.series.slices)
+
+    def read(self, number: int) -> ScanSlice:
+        dataset, _, stored = self.load(number)
+        padding = padding_mask(dataset, stored)
+        file = self.series.slices[number].file
+        hu = hounsfield(dataset, stored, padding, file)
+        rows, columns = (float(mm) for mm in dataset.PixelSpacing)
+        ceiling = stored_limits(dataset)[1] * float(dataset.RescaleSlope) + float(dataset.RescaleIntercept)
+        return ScanSlice(hu, (rows, columns), padding, ceiling)
+
+    def load(self, number: int) -> tuple[Any, str, NDArray[Any]]:
+        """Read a slice with all its tags, the hash of its file, and its stored numbers; refuse what is not clear."""
+        file = self.series.slices[number].file
+        try:
+            dataset, data = read_dataset(file)
+            check_slice(dataset, file, self.any_plane)
+            check_complete(dataset, file)
+            if is_lossy(dataset) and not self.accept_lossy:
+                raise InputRefused(f"{file}: was compressed with loss (LossyImageCompression); --accept-lossy takes it")
+            return dataset, sha256(data), stored_pixels(dataset, file)
+        except InputRefused:
+            raise
+        except (Exception, RecursionError) as error:
+            raise InputRefused(f"{file}: cannot be read ({type(error).__name__}: {str(error)[:200]})") from error
+
+    def writer(self, folder: Path, provenance: Provenance) -> DicomWriter:
+        return DicomWriter(self, folder, provenance)
+
+
+class DicomWriter:
+    """Writes a derived series, and that of the differences; files are named by running numbers."""
+
+    def __init__(self, scan: DicomScan, folder: Path, provenance: Provenance) -> None:
+        self.scan, self.folders = scan, {kind: folder / kind for kind in (REDUCED, DIFFERENCE)}
+        for place in self.folders.values():
+            place.mkdir(parents=True, exist_ok=True)
+        p = provenance
+        self.hows = {
+            kind: Derived(kind, p.description, p.identity, p.created, __version__, p.keep_private)
+            for kind in self.folders
+        }
+
+    def write(self, number: int, change: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+        source, content, before = self.scan.load(number)
+        native = str(source.file_meta.TransferSyntaxUID) in NATIVE
+        slope, intercept = float(source.RescaleSlope), float(source.RescaleIntercept)
+        stored, written = before, None
+        if change is not None:
+            hu = before * slope + intercept
+            stored = to_stored(before, hu.astype(np.float32), change, slope, intercept, stored_limits(source))
+            stored = _beside_padding(source, before, stored)
+            written = ((stored - before) * slope).astype(np.float32)
+        unchanged = written is None or not written.any()
+        pixels = bytes(source.PixelData) if unchanged and native else stored
+        reduced = derive(source, content, self.hows[REDUCED])
+        set_pixels(reduced, pixels)
+        self._save(reduced, REDUCED, number)
+
+        other, content, _ = self.scan.load(number)
+        difference = derive(other, content, self.hows[DIFFERENCE])
+        set_difference(difference, np.zeros(before.shape, np.float32) if written is None else written)
+        self._save(difference, DIFFERENCE, number)
+        return written
+
+    def close(self) -> list[Path]:
+        return list(self.folders.values())
+
+    def _save(self, dataset: Any, kind: str, number: int) -> None:
+        import pydicom
+
+        buffer = BytesIO()
+        pydicom.dcmwrite(buffer, dataset, enforce_file_format=True)
+        (self.folders[kind] / f"{number + 1:04d}.dcm").write_bytes(buffer.getvalue())
+
+
+def _beside_padding(source: Any, before: NDArray[Any], stored: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Keep padding as it was, and keep new values out of its range: no pixel may look like padding."""
+    found = padding_range(source)
+    if found is None:
+        return stored
+    low, high = found
+    least, most = stored_limits(source)
+    above = high + 1 if high < most else low - 1
+    hit = (stored >= low) & (stored <= high)
+    padding = (before >= low) & (before <= high)
+    return np.where(padding, before, np.where(hit, np.clip(above, least, most), stored))
