@@ -62,7 +62,7 @@ def main() -> None:
             {
                 "model": {"architecture": "acdnet-s"},
                 "data": {"train": [str(args.folder)], "train_splits": []},
-                "training": {"patches": args.patches, "batch": 2, "rate": 2e-3, "average": 0.995},
+                "training": {"patches": args.patches, "batch": 2, "patch": 128, "rate": 2e-3, "average": 0.99},
                 "run": {"folder": folder},
             }
         )

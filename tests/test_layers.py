@@ -32,11 +32,12 @@ MAY_IMPORT = {
     "train": {"model", "data", "evaluate", "weights", "config", "units", "errors", "files"},
     "evaluate": {"baselines", "model", "physics", "data", "weights", "pictures", "units", "errors", "files"},
     "weights": {"model", "config", "units", "errors", "files"},
-    "demo": {"model", "weights", "evaluate", "pictures", "units", "errors", "files"},
+    "demo": {"physics", "dicom", "scans", "reduction", "weights", "evaluate", "pictures", "errors", "files"},
     "__main__": {"cli"},
     "cli": {
         "demo",
         "data",
+        "dicom",
         "physics",
         "reduction",
         "scans",
@@ -98,7 +99,12 @@ def test_quick_imports_load_nothing_heavy(command: str) -> None:
     assert done.stdout.split() == []
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["models"]])
+SHIPPED = SOURCE / "weights" / "models"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["models"], ["info", str(next(SHIPPED.glob("*.safetensors")))]]
+)
 def test_commands_that_run_without_torch(arguments: list[str]) -> None:
     script = "import sys; sys.modules['torch'] = None; from acdnet.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)

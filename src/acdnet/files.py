@@ -25,7 +25,7 @@ def read_limited(path: Path, limit: int) -> bytes:
         if not path.is_file():
             raise InputRefused(f"{path}: no such file")
         with path.open("rb") as file:
-            data = file.read(limit + 1)
+            data = file.read(min(limit, os.fstat(file.fileno()).st_size) + 1)  # room is made for all that is asked for
     except OSError as error:
         raise InputRefused(f"{path}: cannot be read ({error.strerror})") from error
     if len(data) > limit:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -13,6 +15,7 @@ from acdnet.cli.evaluate import evaluate
 from acdnet.cli.experiment import experiment
 from acdnet.cli.export import export
 from acdnet.cli.import_weights import import_weights
+from acdnet.cli.info import info
 from acdnet.cli.models import models
 from acdnet.cli.reduce import reduce
 from acdnet.cli.simulate import simulate
@@ -29,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(reduce)
+app.command()(info)
 app.command()(demo)
 app.command()(simulate)
 app.command()(train)
@@ -47,11 +51,17 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 its callback does the work
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    _hush_pydicom()
+
+
+def _hush_pydicom() -> None:
+    """Keep the values of tags that pydicom finds odd out of the terminal: they may name a patient."""
+    logging.getLogger("pydicom").setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", module="pydicom")
 
 
 def main() -> None:

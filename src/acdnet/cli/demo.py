@@ -9,24 +9,27 @@ import typer
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the pictures.")] = Path("demo-output"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the series and the picture.")] = Path(
+        "demo-output"
+    ),
     model: Annotated[str, typer.Option(help="Name of a shipped model, or a .safetensors file.")] = "default",
 ) -> None:
-    """Scan three phantom patients with metal, reduce the artifacts, score and draw the result."""
+    """Scan two phantom patients with metal, write DICOM, reduce the artifacts, score and draw the result."""
     from rich.console import Console
     from rich.table import Table
 
     from acdnet.demo.run import CAPTION, COLUMNS, run_demo
 
-    console = Console()
-    with console.status("scanning phantoms and reducing their artifacts"):
-        result = run_demo(out, model)
+    console = Console(highlight=False, soft_wrap=True)
+    with console.status("starting") as status:
+        result = run_demo(out, model, lambda text: status.update(text))
     table = Table(COLUMNS[0], caption=f"{CAPTION}; model {result.model}", caption_justify="left")
     for column in COLUMNS[1:]:
         table.add_column(column, justify="right")
     for row in result.rows:
         table.add_row(*row.cells())
     console.print(table)
-    for picture in result.pictures:
-        typer.echo(f"picture: {picture}")
+    for folder in result.folders:
+        console.print(f"{'DICOM series' if folder.name == 'original' else 'result'}: {folder}")
+    console.print(f"picture: {result.picture}")
     console.print("Research use only. Not a medical device.", style="dim")

@@ -1,1 +1,1 @@
-"""Embedded data for trying the network out: phantoms made by formula, with the artifacts of a simple scanner."""
+"""The demonstration: two patients who do not exist, scanned, written as DICOM, reduced, scored and drawn."""

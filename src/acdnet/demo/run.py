@@ -1,45 +1,48 @@
-"""The demonstration: phantoms scanned, reduced, scored and drawn."""
+"""Run the demonstration: what a user would do with a series from a scanner, and what the truth says about it."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.demo.phantom import SITES, make_phantom
-from acdnet.demo.pictures import draw_comparison, draw_stages
-from acdnet.demo.scan import Scan, scan
-from acdnet.errors import ResourceError
-from acdnet.evaluate.metrics import hu_rmse, window_psnr
-from acdnet.model.acdnet import Decomposition
-from acdnet.model.border import decompose_hu, reduced_hu
-from acdnet.weights.load import load_model
+from acdnet.demo.patients import PLANS, Patient, make_patient
+from acdnet.demo.pictures import draw_comparison
+from acdnet.dicom.create import new_series, write_series
+from acdnet.errors import InputRefused, ResourceError
+from acdnet.evaluate.metrics import hu_rmse, regions, window_psnr
+from acdnet.reduction.job import Settings, run_job
+from acdnet.reduction.record import REDUCED
+from acdnet.reduction.volume import reduce
+from acdnet.scans.dicom import DicomScan
+from acdnet.weights.card import read_card
 from acdnet.weights.shipped import find_model
 
-SEED = 2_000_000
-"""First seed of the demonstrated phantoms; training and validation used others."""
+COLUMNS = ("patient", "slices with metal", "as scanned", "LI", "ACDNet")
+CAPTION = "PSNR (window 0 to 0.5 / cm) and RMSE of soft tissue, means over the slices with metal"
+MARK = ".acdnet-demo"
+"""A file that tells a folder of the demonstration from one of the user's."""
 
-COLUMNS = ("phantom", "metal pixels", "corrupted", "LI", "ACDNet")
-CAPTION = "PSNR (window 0 to 0.5 / cm) and RMSE of soft tissue, without the metal"
-
-SOFT_TISSUE_HU = (-200.0, 200.0)
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Row:
-    """Scores of one phantom: corrupted, LI, ACDNet."""
+    """Scores of one patient: as scanned, LI, ACDNet."""
 
-    site: str
-    metal_pixels: int
-    psnr: tuple[float, float, float]
-    rmse: tuple[float, float, float]
+    title: str
+    slices: int
+    psnr: tuple[float, ...]
+    rmse: tuple[float, ...]
 
     def cells(self) -> tuple[str, ...]:
         """Return the row of a table with the columns `COLUMNS`."""
         scores = (f"{psnr:.1f} dB, {rmse:.0f} HU" for psnr, rmse in zip(self.psnr, self.rmse, strict=True))
-        return self.site, str(self.metal_pixels), *scores
+        return self.title, str(self.slices), *scores
 
 
 @dataclass(frozen=True)
@@ -48,37 +51,66 @@ class Demo:
 
     model: str
     rows: list[Row]
-    pictures: list[Path]
+    picture: Path
+    folders: list[Path]
 
 
-def run_demo(out: Path, model_name: str) -> Demo:
-    """Run the demonstration and write its pictures into the folder `out`."""
-    path = find_model(model_name)
-    model = load_model(path)
+def run_demo(out: Path, model: str = "default", say: Say = lambda _: None) -> Demo:
+    """Run the demonstration in the folder `out`; one of an earlier demonstration is replaced."""
+    _fresh(out)
+    rows, cases, folders = [], [], []
+    for plan in PLANS:
+        say(f"scanning a patient with {plan.title}")
+        patient = make_patient(plan)
+        series = write_series(
+            out / patient.folder / "original", new_series(patient.scanned, patient.spacing_mm, plan.site)
+        )
+        say(f"reducing the series of {len(patient.scanned)} slices")
+        finished = run_job(DicomScan(series), series, out / patient.folder / "result", Settings(model=model), _quiet)
+        scanned, after = (_volume(place) for place in (series, finished.out / "reduced"))
+        images = {"as scanned": scanned, "LI": reduce(scanned, patient.spacing_mm, "li").hu, "ACDNet": after}
+        with_metal = [record.number - 1 for record in finished.records if record.status == REDUCED]
+        rows.append(_score(patient, images, with_metal))
+        middle = with_metal[len(with_metal) // 2]
+        shown = {name: volume[middle] for name, volume in images.items()} | {"truth": patient.clean[middle]}
+        cases.append((plan.title, shown, patient.metal[middle]))
+        folders += [series, finished.out]
+    picture = out / "comparison.png"
+    draw_comparison(cases, picture)
+    return Demo(read_card(find_model(model)).name, rows, picture, folders)
+
+
+def _fresh(out: Path) -> None:
     try:
+        if out.exists() and any(out.iterdir()):
+            if not (out / MARK).exists():
+                raise InputRefused(f"{out}: is not empty and not of an earlier demonstration; choose another folder")
+            shutil.rmtree(out)
         out.mkdir(parents=True, exist_ok=True)
+        (out / MARK).touch()
     except OSError as error:
         raise ResourceError(f"{out}: cannot be made a folder ({error.strerror})") from error
 
-    cases: list[tuple[str, Scan, NDArray[np.float32]]] = []
-    decomposed: list[Decomposition] = []
-    for number, site in enumerate(SITES):
-        rng = np.random.default_rng(SEED + number)
-        scanned = scan(make_phantom(site, rng), rng)
-        found = decompose_hu(model, scanned.corrupted, scanned.li, scanned.metal, details=True)
-        decomposed.append(found)
-        cases.append((site, scanned, reduced_hu(found, scanned.corrupted, scanned.metal)))
 
-    pictures = [out / "comparison.png", out / "stages.png"]
-    draw_comparison(cases, pictures[0])
-    draw_stages(cases[0][1], decomposed[0], pictures[1])
-    return Demo(path.stem, [_score(*case) for case in cases], pictures)
+def _quiet(what: str, done: int, total: int) -> None:
+    pass
 
 
-def _score(site: str, scanned: Scan, reduced: NDArray[np.float32]) -> Row:
-    images = (scanned.corrupted, scanned.li, reduced)
-    low, high = SOFT_TISSUE_HU
-    soft = (scanned.clean > low) & (scanned.clean < high) & ~scanned.metal
-    psnr = [window_psnr(image, scanned.clean, scanned.metal) for image in images]
-    rmse = [hu_rmse(image, scanned.clean, soft) for image in images]
-    return Row(site, int(scanned.metal.sum()), (psnr[0], psnr[1], psnr[2]), (rmse[0], rmse[1], rmse[2]))
+def _volume(folder: Path) -> NDArray[np.float32]:
+    scan = DicomScan(folder)
+    return np.stack([scan.read(n).hu for n in range(len(scan))])
+
+
+def _score(patient: Patient, images: dict[str, NDArray[np.float32]], slices: list[int]) -> Row:
+    psnr, rmse = [], []
+    for volume in images.values():
+        both = []
+        for n in slices:
+            clean, metal = patient.clean[n], patient.metal[n]
+            both.append(
+                (window_psnr(volume[n], clean, metal), hu_rmse(volume[n], clean, regions(clean, metal)["soft"]))
+            )
+        means = np.mean(both, axis=0)
+        psnr.append(float(means[0]))
+        rmse.append(float(means[1]))
+    return Row(patient.plan.title, len(slices), tuple(psnr), tuple(rmse))

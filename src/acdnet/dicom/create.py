@@ -67,6 +67,7 @@ def new_slice(hu: NDArray[Any], spacing_mm: tuple[float, float, float], name: st
         "SliceThickness": step,
         "ConvolutionKernel": "STANDARD",
         "PatientPosition": "HFS",
+        "Laterality": "",
         "StudyInstanceUID": _uid(name, "study"),
         "SeriesInstanceUID": _uid(name, "series"),
         "FrameOfReferenceUID": _uid(name, "frame"),

@@ -21,18 +21,19 @@ from acdnet.errors import ConfigError, check_limits
 
 Mask = NDArray[np.bool_]
 
-FLOOR_HU = 1700.0
-"""Nothing darker is metal: compact bone reaches this."""
+FLOOR_HU = 1850.0
+"""Nothing darker is metal: compact bone comes near this."""
 EDGE_SHARE = 0.6
 """Metal ends where the image falls below this share of the brightest pixel nearby."""
 NEARBY_MM = 4.0
-REACH_MM = 12.0
+REACH_MM = 6.0
 """How far growth goes from a seed."""
 HOLE_HU = 600.0
 """A hole whose median is brighter belongs to the metal; one of tissue or air does not."""
 SMALL_MM2 = 12.0
+SOWN_MM2 = 3.0
 SURE_HU = 3000.0
-"""A piece smaller than this must be at least so bright, or go on in the next slice."""
+"""A piece that is smaller, or has fewer seeds (enamel with a speck of noise), must be so bright or go on next door."""
 LEAST_PIXELS = 2
 EIGHT = np.ones((3, 3), bool)
 
@@ -80,8 +81,9 @@ def find_metal(
 
 
 def candidates(hu: NDArray[np.float32], spacing_mm: tuple[float, float], how: Segmentation) -> Candidates:
-    """Judge one slice. What is not finite is taken for metal: some programs mark it so."""
-    image = np.where(np.isfinite(hu), hu, np.float32(30_000.0))
+    """Judge one slice. What is not finite is taken for as bright as the brightest: some programs mark metal so."""
+    finite = np.isfinite(hu)
+    image = hu if finite.all() else np.where(finite, hu, hu[finite].max(initial=-1000.0))
     seeds = image > how.threshold_hu
     nothing = np.zeros_like(seeds)
     if how.kind == "threshold":
@@ -96,7 +98,7 @@ def candidates(hu: NDArray[np.float32], spacing_mm: tuple[float, float], how: Se
     edge = possible & (image > EDGE_SHARE * ndimage.maximum_filter(image, nearby))
     reached = ndimage.distance_transform_edt(~seeds, sampling=spacing_mm) <= REACH_MM if seeds.any() else seeds
     grown = _touching(edge & reached, seeds)
-    sure, small = _by_size(grown, image, pixel_mm)
+    sure, small = _by_size(grown, seeds, image, pixel_mm)
     filled = _without_holes(sure, image)
     maybe = _touching(edge, edge) & ~filled & ~small
 
@@ -141,15 +143,17 @@ def _touching(mask: Mask, seeds: Mask) -> Mask:
     return np.asarray(held[pieces])
 
 
-def _by_size(mask: Mask, image: NDArray[np.float32], pixel_mm: float) -> tuple[Mask, Mask]:
-    """Part the pieces that are large or bright enough from those that are not."""
+def _by_size(mask: Mask, seeds: Mask, image: NDArray[np.float32], pixel_mm: float) -> tuple[Mask, Mask]:
+    """Part the pieces whose seeds are many or bright enough from those that are not."""
     pieces, count = ndimage.label(mask, EIGHT)
     if not count:
         return mask, mask.copy()
     numbers = np.arange(1, count + 1)
     pixels = np.bincount(pieces.ravel(), minlength=count + 1)[1:]
+    sown = np.bincount(pieces[seeds], minlength=count + 1)[1:]
     peak = np.asarray(ndimage.maximum(image, pieces, numbers))
-    enough = (pixels * pixel_mm**2 >= SMALL_MM2) | ((peak >= SURE_HU) & (pixels >= LEAST_PIXELS))
+    large = (pixels * pixel_mm**2 >= SMALL_MM2) & (sown * pixel_mm**2 >= SOWN_MM2)
+    enough = large | ((peak >= SURE_HU) & (pixels >= LEAST_PIXELS))
     return np.r_[False, enough][pieces], np.r_[False, ~enough][pieces]
 
 

@@ -1,0 +1,109 @@
+"""`acdnet info`: what a file or folder is, without torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from acdnet.errors import InputRefused
+
+
+def info(
+    path: Annotated[Path, typer.Argument(help="DICOM folder or file, NIfTI, .npy, model, data set, or a result.")],
+) -> None:
+    """Tell what a series, a volume, a model, a data set or a result of reduce is. No patient is named."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    for line in describe(path):
+        console.print(line)
+
+
+def describe(path: Path) -> list[str]:
+    """Return what is to be told, line by line."""
+    if not path.exists():
+        raise InputRefused(f"{path}: no such file or folder")
+    name = path.name.lower()
+    if name.endswith((".safetensors", ".json")) and path.is_file():
+        return _model(path.with_suffix(".safetensors"))
+    if name.endswith((".nii", ".nii.gz")) and path.is_file():
+        return _nifti(path)
+    if name.endswith(".npy") and path.is_file():
+        return _array(path)
+    if (path / "report.json").is_file():
+        return _result(path)
+    if (path / "manifest.json").is_file():
+        return _store(path)
+    return _dicom(path)
+
+
+def _dicom(path: Path) -> list[str]:
+    from acdnet.dicom.series import find_series
+
+    found = find_series(path)
+    lines = [f"{len(found.series)} CT series"]
+    for n, series in enumerate(found.series, 1):
+        heights = [part.height for part in series.slices]
+        lines.append(f"  {n}: {series.title}, {max(heights) - min(heights):.0f} mm long")
+        lines += [f"     note: {text}" for text in series.warnings]
+    lines += [f"  not read: {count} {reason}" for reason, count in found.skipped.items()]
+    if len(found.series) > 1:
+        lines.append(f"reduce one with: acdnet reduce {path} OUTPUT --series N")
+    return lines
+
+
+def _nifti(path: Path) -> list[str]:
+    from acdnet.scans.nifti import open_nifti, spacings
+
+    volume, axes = open_nifti(path)
+    step, rows, columns = spacings(volume, axes)
+    sides = [volume.shape[axes[n][0]] for n in (2, 1, 0)]
+    size = f"{sides[0]} axial slices of {sides[1]} x {sides[2]}"
+    return [f"NIfTI volume: {size}, {rows:.3g} x {columns:.3g} mm, {step:.3g} mm apart, {volume.get_data_dtype()}"]
+
+
+def _array(path: Path) -> list[str]:
+    from acdnet.scans.arrays import ArrayScan
+
+    scan = ArrayScan.open(path, (1.0, 1.0))
+    return [f"array: {scan.about['array']}; HU are expected, the pixel size is given with --pixel-mm"]
+
+
+def _model(path: Path) -> list[str]:
+    from acdnet.weights.card import read_card
+
+    card = read_card(path)
+    lines = [f"model {card.name}: {card.summary}", f"  {card.architecture}, {card.parameters:,} parameters"]
+    if card.training:
+        t = card.training
+        lines.append(f"  trained on {t.data}; protocol {t.protocol}; {t.patches_seen:,} patches, {t.hours:g} hours")
+    lines += [f"  {name}: {value:g}" for name, value in card.scores.items()]
+    return [*lines, f"  {card.notice}"]
+
+
+def _result(path: Path) -> list[str]:
+    import json
+
+    from acdnet.files import read_limited
+
+    try:
+        report = json.loads(read_limited(path / "report.json", 256 * 2**20))
+        if "counts" in report:
+            counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
+            return [f"result of acdnet reduce by {report['method']}: {counts}", f"  {report['notice']}"]
+        return [f"result of acdnet evaluate on {report['pairs']} pairs ({report['protocol']})"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputRefused(f"{path / 'report.json'}: is not a report of acdnet") from error
+
+
+def _store(path: Path) -> list[str]:
+    from acdnet.data.store import Store
+
+    store = Store(path)
+    splits: dict[str, int] = {}
+    for entry in store.slices:
+        splits[entry["split"]] = splits.get(entry["split"], 0) + len(entry["pairs"])
+    told = ", ".join(f"{split} {count}" for split, count in sorted(splits.items()))
+    return [f"data set of acdnet simulate, protocol {store.manifest['protocol']}: pairs {told}"]

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.reduction.make import reduce, run, series
+from tests.scans.test_scans import nifti
+from tests.train.make import small_store
+
+
+def test_what_things_are(tmp_path: Path) -> None:
+    source = series(tmp_path / "in")
+    assert "1: 3 slices of 96 x 96, 2 x 2 mm" in run("info", source).text
+    series(tmp_path / "in/more", SeriesInstanceUID="1.2.3", FrameOfReferenceUID="1.2.4")
+    several = run("info", source).text
+    assert "2 CT series" in several
+    assert "--series N" in several
+    assert "Secret" not in several
+    assert "2 axial slices of 70 x 80" in run("info", nifti(tmp_path / "a.nii.gz", np.zeros((80, 70, 2)))).text
+    np.save(tmp_path / "a.npy", np.zeros((4, 5), np.int16))
+    assert "int16 4 x 5" in run("info", tmp_path / "a.npy").text
+    assert "pairs" in run("info", small_store(tmp_path, 3)).text
+    reduce(series(tmp_path / "one"), tmp_path / "out")
+    assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out").text
+
+
+@pytest.mark.parametrize("data", ["[]", "{}", "nonsense", '{"counts": 3}'])
+def test_what_is_nothing(tmp_path: Path, data: str) -> None:
+    assert run("info", tmp_path / "no").code == 3
+    (tmp_path / "report.json").write_text(data)
+    assert run("info", tmp_path).code == 3
+
+
+def test_it_needs_no_torch(tmp_path: Path) -> None:
+    import subprocess
+
+    script = "import sys; sys.modules['torch'] = None; from acdnet.cli import main; main()"
+    source = series(tmp_path / "in")
+    done = subprocess.run(
+        [sys.executable, "-c", script, "info", str(source)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "3 slices" in done.stdout

@@ -1,0 +1,376 @@
+"""Bad DICOM input to `acdnet reduce`: refused in one line, or read as what it is."""
+
+from __future__ import annotations
+
+import tracemalloc
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pydicom
+import pytest
+from pydicom.uid import RLELossless
+
+from acdnet.dicom.create import new_series, write_series
+from acdnet.scans.dicom import DicomScan
+from tests.reduction.make import SIZE, SPACING, body, reduce, series, volume
+
+
+def refused(source: Path, tmp_path: Path, *words: str, options: tuple[str, ...] = ()) -> None:
+    """Demand a refusal that says why, and that nothing was written."""
+    tmp_path.mkdir(exist_ok=True)
+    done = reduce(source, tmp_path / "out", *options)
+    assert done.code == 3, done.text
+    for word in words:
+        assert word in done.text
+    assert not (tmp_path / "out").exists()
+
+
+def pixels(folder: Path) -> np.ndarray[Any, Any]:
+    files = sorted(folder.glob("*.dcm"))
+    return np.stack([pydicom.dcmread(file).pixel_array for file in files])
+
+
+def test_f01_other_files_are_skipped_and_listed(tmp_path: Path) -> None:
+    source = series(tmp_path / "in")
+    (source / "empty").touch()
+    (source / "notes.txt").write_text("hello")
+    (source / "picture.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(300))
+    done = reduce(source, tmp_path / "out")
+    assert done.code == 4
+    assert "skipped: 3 not DICOM" in done.text
+    for file in source.glob("*.dcm"):
+        file.unlink()
+    refused(source, tmp_path / "b", "no CT slice", "3 not DICOM")
+
+
+def test_f02_a_truncated_header(tmp_path: Path) -> None:
+    source = series(tmp_path / "in")
+    file = source / "IM0002.dcm"
+    data = file.read_bytes()
+    at = data.index(b"\x20\x00\x32\x00")  # ImagePositionPatient
+    file.write_bytes(data[:at])
+    refused(source, tmp_path, "IM0002.dcm", "missing")
+
+
+def test_f03_too_few_pixels(tmp_path: Path) -> None:
+    refused(series(tmp_path / "in", PixelData=bytes(100)), tmp_path, "pixels cannot be read")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_f04_a_giant_that_is_small(tmp_path: Path, packed: bool) -> None:
+    datasets = new_series(volume((True,)), SPACING, "x")
+    if packed:
+        datasets[0].compress(RLELossless)
+    datasets[0].Rows = datasets[0].Columns = 65535
+    source = write_series(tmp_path / "in", datasets)
+    tracemalloc.start()
+    refused(source, tmp_path, "65535")
+    assert tracemalloc.get_traced_memory()[1] < 100e6
+    tracemalloc.stop()
+
+
+def test_f05_a_deflated_bomb(tmp_path: Path) -> None:
+    source = series(tmp_path / "in", (True,))
+    file = source / "IM0001.dcm"
+    dataset = pydicom.dcmread(file)
+    dataset.file_meta.TransferSyntaxUID = pydicom.uid.DeflatedExplicitVRLittleEndian
+    dataset.save_as(file)
+    meta = file.read_bytes()[:400]
+    end = meta.rindex(b"1.2.840.10008.1.2.1.99") + 22
+    file.write_bytes(meta[:end] + zlib.compress(bytes(200_000_000), 9)[2:-4])
+    refused(source, tmp_path, "deflated")
+
+
+def test_f06_deep_nesting(tmp_path: Path) -> None:
+    source = series(tmp_path / "in", (True,))
+    item = b"\xfe\xff\x00\xe0\xff\xff\xff\xff"
+    nest = b"".join(b"\x08\x00\x40\x11SQ\0\0\xff\xff\xff\xff" + item for _ in range(3000))
+    file = source / "IM0001.dcm"
+    data = file.read_bytes()
+    at = data.index(b"\x10\x00\x10\x00")
+    file.write_bytes(data[:at] + nest + data[at:])
+    done = reduce(source, tmp_path / "out")
+    assert done.code == 3
+    assert "Traceback" not in done.text
+
+
+@pytest.mark.parametrize("tag", ["RescaleSlope", "RescaleIntercept"])
+def test_f07_no_rescale(tmp_path: Path, tag: str) -> None:
+    tags: dict[str, Any] = {tag: None}
+    refused(series(tmp_path / "in", **tags), tmp_path, tag)
+
+
+@pytest.mark.parametrize("slope", ["0", "-1", "nan", "1e30"])
+def test_f08_a_slope_that_cannot_be(tmp_path: Path, slope: str) -> None:
+    datasets = new_series(volume((True,)), SPACING, "x")
+    element = pydicom.DataElement("RescaleSlope", "DS", "1")
+    element._value = slope
+    datasets[0]["RescaleSlope"] = element
+    refused(write_series(tmp_path / "in", datasets), tmp_path, "RescaleSlope")
+
+
+def test_f09_signed_data_labelled_unsigned(tmp_path: Path) -> None:
+    data = np.full((SIZE, SIZE), -500, "<i2").tobytes()
+    refused(
+        series(tmp_path / "in", (True,), PixelData=data, BitsStored=16, HighBit=15), tmp_path, "implausible HU range"
+    )
+
+
+def test_f10_rubbish_in_the_high_bits(tmp_path: Path) -> None:
+    clean = series(tmp_path / "a")
+    dirty = series(tmp_path / "b")
+    for file in dirty.iterdir():
+        dataset = pydicom.dcmread(file)
+        stored = np.frombuffer(dataset.PixelData, "<u2") | np.uint16(0xA000)
+        dataset.PixelData = stored.tobytes()
+        dataset.save_as(file)
+    assert reduce(clean, tmp_path / "x").code == reduce(dirty, tmp_path / "y").code == 0
+    assert np.array_equal(pixels(tmp_path / "x/reduced"), pixels(tmp_path / "y/reduced"))
+
+
+@pytest.mark.parametrize("bits", [13, 14, 15])
+def test_f11_other_depths(tmp_path: Path, bits: int) -> None:
+    source = series(tmp_path / "in", BitsStored=bits, HighBit=bits - 1)
+    assert reduce(source, tmp_path / "out").code == 0
+    dataset = pydicom.dcmread(tmp_path / "out/reduced/0001.dcm")
+    assert dataset.BitsStored == bits
+    assert np.array_equal(dataset.pixel_array, pydicom.dcmread(source / "IM0001.dcm").pixel_array)
+
+
+def test_f12_monochrome1(tmp_path: Path) -> None:
+    one, two = (series(tmp_path / f"in{n}", PhotometricInterpretation=f"MONOCHROME{n}") for n in (1, 2))
+    assert np.array_equal(DicomScan(one).read(1).hu, DicomScan(two).read(1).hu)
+    assert reduce(one, tmp_path / "x").code == reduce(two, tmp_path / "y").code == 0
+    assert np.array_equal(pixels(tmp_path / "x/reduced"), pixels(tmp_path / "y/reduced"))
+    assert pydicom.dcmread(tmp_path / "x/reduced/0002.dcm").PhotometricInterpretation == "MONOCHROME1"
+
+
+@pytest.mark.parametrize("limit", [None, -1990])
+def test_f13_padding_stays_and_nothing_else_looks_like_it(tmp_path: Path, limit: int | None) -> None:
+    y, x = np.mgrid[:SIZE, :SIZE]
+    outside = np.hypot(y - SIZE / 2, x - SIZE / 2) > SIZE / 2 - 1
+    stored = np.stack([body().astype("<i2") for _ in range(3)])
+    stored[:, outside] = -2000 if limit is None else -1995
+    datasets = new_series(volume((True,) * 3), SPACING, "x")
+    for dataset, image in zip(datasets, stored, strict=True):
+        dataset.PixelRepresentation, dataset.RescaleIntercept = 1, 0
+        dataset.BitsStored, dataset.HighBit = 16, 15
+        dataset.PixelData = image.tobytes()
+        dataset.add_new("PixelPaddingValue", "SS", -2000)
+        if limit is not None:
+            dataset.add_new("PixelPaddingRangeLimit", "SS", limit)
+    source = write_series(tmp_path / "in", datasets)
+    done = reduce(source, tmp_path / "out")
+    assert done.code == 0, done.text
+    after = pixels(tmp_path / "out/reduced")
+    assert np.array_equal(after[:, outside], stored[:, outside])
+    assert (after[:, ~outside] > -1990).all()
+    assert not np.array_equal(after, stored)
+    assert not pixels(tmp_path / "out/difference")[:, outside].any()
+
+
+def test_f14_saturated_metal(tmp_path: Path) -> None:
+    from acdnet.reduction.metal import find_metal
+
+    low, high = body(metal_hu=3071.0), body(metal_hu=8500.0)
+    a, b = (find_metal(image, (2.0, 2.0)) for image in (low, high))
+    assert a.any()
+    assert np.array_equal(a, b)
+    assert reduce(series(tmp_path / "in"), tmp_path / "out").code == 0
+    before, after = pixels(tmp_path / "in")[1], pixels(tmp_path / "out/reduced")[1]
+    assert np.array_equal(before[a], after[a])
+    import json
+
+    slices = json.loads((tmp_path / "out/report.json").read_text())["slices"]
+    assert [one["saturated"] for one in slices] == [False, True, True]
+
+
+def test_f15_extended_scale(tmp_path: Path) -> None:
+    images = volume(metal_hu=13_000.0)
+    datasets = new_series(images, SPACING, "x", RescaleSlope=10, RescaleIntercept=-10_240)
+    for dataset, image in zip(datasets, images, strict=True):
+        dataset.PixelData = np.rint((image + 10_240) / 10).astype("<u2").tobytes()
+    source = write_series(tmp_path / "in", datasets)
+    assert np.abs(DicomScan(source).read(1).hu - images[1]).max() <= 5
+    assert reduce(source, tmp_path / "out").code == 0
+    after = DicomScan(tmp_path / "out/reduced").read(1)
+    assert after.hu.max() == pytest.approx(13_000, abs=5)
+    change = DicomScan(tmp_path / "out/difference").read(1).hu
+    assert np.abs(after.hu - DicomScan(source).read(1).hu - change).max() < 1
+
+
+def test_f16_colour(tmp_path: Path) -> None:
+    data = bytes(SIZE * SIZE * 6)
+    tags: dict[str, Any] = {
+        "PhotometricInterpretation": "RGB",
+        "SamplesPerPixel": 3,
+        "PlanarConfiguration": 0,
+        "PixelData": data,
+    }
+    refused(series(tmp_path / "in", **tags), tmp_path, "colour")
+
+
+def test_f17_other_modalities_are_skipped(tmp_path: Path) -> None:
+    source = series(tmp_path / "in")
+    series(tmp_path / "in/mr", SOPClassUID="1.2.840.10008.5.1.4.1.1.4", SeriesInstanceUID="1.2.9")
+    done = reduce(source, tmp_path / "out")
+    assert done.code == 4
+    assert "3 not CT images" in done.text
+
+
+def test_f18_enhanced_multi_frame(tmp_path: Path) -> None:
+    source = series(tmp_path / "in", (True,), SOPClassUID="1.2.840.10008.5.1.4.1.1.2.1")
+    refused(source, tmp_path, "enhanced multi-frame CT", "single frames")
+
+
+def test_f19_scouts_are_skipped(tmp_path: Path) -> None:
+    source = series(tmp_path / "in")
+    scout = new_series(volume((True,)), SPACING, "scout", ImageType=["ORIGINAL", "PRIMARY", "LOCALIZER"])
+    write_series(tmp_path / "in/scout", scout)
+    done = reduce(source, tmp_path / "out")
+    assert done.code == 4
+    assert "1 scouts" in done.text
+
+
+@pytest.mark.parametrize(
+    "other", [{"SeriesInstanceUID": "1.2.3"}, {"PatientID": "Somebody"}, {"FrameOfReferenceUID": "1.2.4"}]
+)
+def test_f20_two_series(tmp_path: Path, other: dict[str, str]) -> None:
+    source = series(tmp_path / "in")
+    datasets = new_series(volume((True,)), SPACING, "Secret", **other)
+    datasets[0].SOPInstanceUID = datasets[0].file_meta.MediaStorageSOPInstanceUID = "1.2.3.4.5"
+    write_series(tmp_path / "in/other", datasets)
+    done = reduce(source, tmp_path / "out")
+    assert done.code == 3
+    assert "--series" in done.text
+    assert "3 slices" in done.text
+    assert "Secret" not in done.text
+    assert "Somebody" not in done.text
+    codes = [reduce(source, tmp_path / f"out{n}", "--series", n).code for n in (1, 2, 3)]
+    assert codes == [0, 0, 3]
+
+
+def test_f21_the_same_uid_twice(tmp_path: Path) -> None:
+    source = series(tmp_path / "in")
+    copy = source / "copy.dcm"
+    copy.write_bytes((source / "IM0002.dcm").read_bytes())
+    done = reduce(source, tmp_path / "out")
+    assert done.code == 4
+    assert "1 copies" in done.text
+    other = pydicom.dcmread(copy)
+    other.PixelData = bytes(len(other.PixelData))
+    other.save_as(copy)
+    refused(source, tmp_path / "b", "SOPInstanceUID")
+
+
+def test_f22_missing_slices_and_any_order(tmp_path: Path) -> None:
+    whole = series(tmp_path / "a", (False, True, True, True, True, False))
+    part = series(tmp_path / "b", (False, True, True, True, True, False))
+    (part / "IM0001.dcm").rename(part / "z.dcm")
+    (part / "IM0005.dcm").unlink()
+    assert reduce(whole, tmp_path / "x").code == 0
+    done = reduce(part, tmp_path / "y")
+    assert done.code == 0
+    assert "slices are missing" in done.text
+    numbers = [pydicom.dcmread(file).InstanceNumber for file in sorted((tmp_path / "y/reduced").iterdir())]
+    assert numbers == [1, 2, 3, 4, 6]
+    assert np.array_equal(pixels(tmp_path / "x/reduced")[:4], pixels(tmp_path / "y/reduced")[:4])
+
+
+def test_f23_a_tilted_gantry(tmp_path: Path) -> None:
+    angle = np.radians(18)
+    plane = [1, 0, 0, 0, round(float(np.cos(angle)), 9), round(float(-np.sin(angle)), 9)]
+    source = series(tmp_path / "in", ImageOrientationPatient=plane, GantryDetectorTilt=5)
+    done = reduce(source, tmp_path / "out")
+    assert done.code == 0
+    assert "tilted by 18 degrees" in done.text
+    assert "GantryDetectorTilt says 5" in done.text
+    for name in ("ImageOrientationPatient", "ImagePositionPatient", "PixelSpacing", "GantryDetectorTilt"):
+        before, after = (
+            pydicom.dcmread(file)[name].value for file in (source / "IM0002.dcm", tmp_path / "out/reduced/0002.dcm")
+        )
+        assert before == after
+
+
+def test_f24_other_planes(tmp_path: Path) -> None:
+    coronal = series(tmp_path / "a", ImageOrientationPatient=[1, 0, 0, 0, 0, -1])
+    refused(coronal, tmp_path, "not axial", "--accept-non-axial")
+    assert reduce(coronal, tmp_path / "yes", "--accept-non-axial").code == 0
+    refused(series(tmp_path / "b", ImageOrientationPatient=None), tmp_path, "ImageOrientationPatient")
+    refused(series(tmp_path / "c", ImageOrientationPatient=[2, 0, 0, 0, 1, 0]), tmp_path, "unit vectors")
+
+
+def test_f25_a_mirrored_series_stays_mirrored(tmp_path: Path) -> None:
+    straight, mirrored = series(tmp_path / "a"), series(tmp_path / "b", hu=volume()[:, ::-1],
+                                                        ImageOrientationPatient=[1, 0, 0, 0, -1, 0])  # fmt: skip
+    assert reduce(straight, tmp_path / "x").code == reduce(mirrored, tmp_path / "y").code == 0
+    before, after = (pixels(folder)[1].astype(int) for folder in (mirrored, tmp_path / "y/reduced"))
+    assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.98
+    assert np.corrcoef(before[::-1].ravel(), after.ravel())[0, 1] < 0.97
+    assert pydicom.dcmread(tmp_path / "y/reduced/0002.dcm").ImageOrientationPatient == [1, 0, 0, 0, -1, 0]
+    twin = pixels(tmp_path / "x/reduced")[1].astype(int)
+    assert np.abs(twin[::-1] - after).mean() < 3
+
+
+def test_f26_pixel_spacing(tmp_path: Path) -> None:
+    source = series(tmp_path / "in", PixelSpacing=[1.6, 2.0])
+    assert reduce(source, tmp_path / "out").code == 0
+    before, after = pixels(source), pixels(tmp_path / "out/reduced")
+    assert before.shape == after.shape
+    assert not np.array_equal(before[1], after[1])
+    assert np.array_equal(before[0], after[0])
+    refused(series(tmp_path / "b", PixelSpacing=None), tmp_path / "x", "PixelSpacing")
+    refused(series(tmp_path / "c", PixelSpacing=[0, 2]), tmp_path / "x", "PixelSpacing")
+
+
+@pytest.mark.parametrize("shape", [(256, 256), (131, 127), (96, 130)])
+def test_f27_any_size(tmp_path: Path, shape: tuple[int, int]) -> None:
+    image = np.full((2, *shape), -1000.0, np.float32)
+    image[:, :96, :96] = body()
+    source = series(tmp_path / "in", hu=image)
+    assert reduce(source, tmp_path / "out").code == 0
+    before, after = pixels(source), pixels(tmp_path / "out/reduced")
+    assert after.shape == (2, *shape)
+    assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.98
+
+
+def test_f28_too_small(tmp_path: Path) -> None:
+    refused(series(tmp_path / "a", hu=np.zeros((1, 32, 32))), tmp_path, "32 x 32")
+    refused(series(tmp_path / "b", PixelSpacing=[0.5, 0.5]), tmp_path, "field")
+
+
+def test_f34_a_codec_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = series(tmp_path / "in", (True,))
+    dataset = pydicom.dcmread(source / "IM0001.dcm")
+    dataset.PixelData = pydicom.encaps.encapsulate([b"\xff\x4f\xff\x51 no picture at all"])
+    dataset["PixelData"].VR = "OB"
+    dataset.file_meta.TransferSyntaxUID = pydicom.uid.JPEG2000Lossless
+    dataset.save_as(source / "IM0001.dcm")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    refused(source, tmp_path, "JPEG 2000", "pip install")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: True)
+    refused(source, tmp_path, "pixels cannot be read")
+
+
+def test_f35_lossy_sources(tmp_path: Path) -> None:
+    names = ("LossyImageCompression", "LossyImageCompressionRatio", "LossyImageCompressionMethod")
+    tags: dict[str, Any] = dict(zip(names, ("01", 8, "ISO_15444_1"), strict=True))
+    source = series(tmp_path / "in", **tags)
+    refused(source, tmp_path, "loss", "--accept-lossy")
+    assert reduce(source, tmp_path / "out", "--accept-lossy").code == 0
+    for kind in ("reduced", "difference"):
+        dataset = pydicom.dcmread(tmp_path / f"out/{kind}/0002.dcm")
+        assert dataset.LossyImageCompression == "01"
+        assert (dataset.LossyImageCompressionRatio, dataset.LossyImageCompressionMethod) == (8, "ISO_15444_1")
+
+
+def test_rle_is_read_and_written_plain(tmp_path: Path) -> None:
+    plain, datasets = series(tmp_path / "a"), new_series(volume(), SPACING, "Secret")
+    for dataset in datasets:
+        dataset.compress(RLELossless, generate_instance_uid=False)
+    packed = write_series(tmp_path / "b", datasets)
+    assert reduce(plain, tmp_path / "x").code == reduce(packed, tmp_path / "y").code == 0
+    assert np.array_equal(pixels(tmp_path / "x/reduced"), pixels(tmp_path / "y/reduced"))
+    assert not pydicom.dcmread(tmp_path / "y/reduced/0001.dcm").file_meta.TransferSyntaxUID.is_compressed
