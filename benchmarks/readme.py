@@ -1,6 +1,6 @@
 """Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
 
-No number in them is typed by hand. Parts: demo, bench, training, physics, methods, preview; all without an argument.
+No number in them is typed by hand. Parts: demo, bench, training, reduction, trust, physics, methods, preview; all without an argument.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.model import ROOT
 
 README, SIMULATION, PICTURES = ROOT / "README.md", ROOT / "docs" / "simulation.md", ROOT / "docs" / "pictures"
+REDUCE = ROOT / "docs" / "reduce.md"
 
 
 def markdown(header: Iterable[str], rows: Iterable[Iterable[str]], texts: int = 2) -> str:
@@ -38,7 +39,9 @@ def demo() -> None:
     """Run the demonstration."""
     from acdnet.demo.run import CAPTION, COLUMNS, run_demo
 
-    made = run_demo(PICTURES, "default")
+    with tempfile.TemporaryDirectory() as folder:
+        made = run_demo(Path(folder) / "demo", "default")
+        (PICTURES / made.picture.name).write_bytes(made.picture.read_bytes())
     table = markdown(COLUMNS, (row.cells() for row in made.rows))
     put(README, "demo table", f"{table}\n\n{CAPTION}; model `{made.model}`.")
 
@@ -58,6 +61,28 @@ def training() -> None:
 
     table = markdown(COLUMNS, (row.cells() for row in measure()), texts=1)
     put(README, "training table", f"{table}\n\nThe paper's architecture, batches of 8 patches of 64 x 64.")
+
+
+def reduction() -> None:
+    """Measure what reduce costs."""
+    from benchmarks.reduction import COLUMNS, METAL, SIZE, SLICES, measure
+
+    table = markdown(COLUMNS, (row.cells() for row in measure()), texts=1)
+    note = f"{SLICES} DICOM slices of {SIZE} x {SIZE} with metal in {METAL}; medians of alternating rounds."
+    put(REDUCE, "reduce table", f"{table}\n\n{note}")
+
+
+def trust() -> None:
+    """Measure whether metal is found and errors are expected where they are."""
+    from benchmarks.trust import PAIRS, phantoms, rank_correlations, segmentation
+
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = phantoms(Path(folder))
+        columns, rows = segmentation(pairs, PAIRS)
+        ranks = list(rank_correlations(pairs, PAIRS, "default"))
+    put(REDUCE, "metal table", markdown(columns, rows, texts=1))
+    told = f"mean {sum(ranks) / len(ranks):.2f}, least {min(ranks):.2f}"
+    put(REDUCE, "trust figures", f"Spearman's rank correlation over {len(ranks)} pairs: {told}.")
 
 
 def physics() -> None:
@@ -96,7 +121,7 @@ def preview() -> None:
 
 def main() -> None:
     """Write the parts that are asked for."""
-    parts = {part.__name__: part for part in (demo, bench, training, physics, methods, preview)}
+    parts = {part.__name__: part for part in (demo, bench, training, reduction, trust, physics, methods, preview)}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *parts], default=[])
     for name in parser.parse_args().parts or parts:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.table import fault_of, write
+
 REPOSITORY = Path(__file__).parents[1]
 
 
@@ -17,3 +19,23 @@ def shared() -> Path:
     if not (folder / "reference" / "acdnet").is_dir():
         pytest.skip(f"the reference vectors are not here ({folder}); set ACDNET_SHARED to their folder")
     return folder
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--limits", type=Path, help="write which faults hold into this page (docs/limits.md)")
+
+
+OUTCOMES: dict[int, list[str]] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note how the tests of faults end."""
+    number = fault_of(report.nodeid)
+    if number is not None and (report.when == "call" or report.outcome != "passed"):
+        OUTCOMES.setdefault(number, []).append(report.outcome)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    page = session.config.getoption("--limits")
+    if page is not None:
+        write(page, OUTCOMES)

@@ -333,3 +333,29 @@ def test_f55_nothing_that_is_said_names_a_patient(tmp_path: Path) -> None:
     said += " ".join(str(path) for path in (tmp_path / "out").rglob("*"))
     for secret in ("Secret", "Phantom^", "19610203", "20240917"):
         assert secret not in said
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_f56_random_damage(tmp_path: Path) -> None:
+    """A thousand files with damaged bytes: read and written again, or refused; nothing else."""
+    from acdnet.scans.dicom import DicomScan
+    from acdnet.scans.scan import Provenance
+
+    source = series(tmp_path / "in", (True,), hu=body(64)[None])
+    file = source / "IM0001.dcm"
+    good, rng = file.read_bytes(), np.random.default_rng(56)
+    header = len(good) - 64 * 64 * 2
+    refused = 0
+    for n in range(1000):
+        data = bytearray(good)
+        for _ in range(rng.integers(1, 4)):
+            data[rng.integers(132, header)] = rng.integers(256)
+        file.write_bytes(bytes(data[: rng.integers(header)] if n % 10 == 0 else data))
+        try:
+            scan = DicomScan(source)
+            scan.read(0)
+            writer = scan.writer(tmp_path / "w", Provenance("li", "x", "id", "20250101120000"))
+            writer.write(0, np.full((64, 64), 7.0, np.float32))
+        except InputRefused:
+            refused += 1
+    assert 0 < refused < 1000

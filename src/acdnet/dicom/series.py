@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,16 +64,26 @@ def find_series(path: Path) -> Found:
         if reason:
             skipped[reason] += 1
             continue
-        try:
+        with _readable(file):
             check_complete(header, file)
             groups.setdefault(_key(header), []).append((header, _slice_file(header, file)))
-        except InputRefused:
-            raise
-        except (Exception, RecursionError) as error:
-            raise InputRefused(f"{file}: its tags cannot be read ({type(error).__name__})") from error
     skipped.pop("DICOMDIR", None)  # a table of contents, no image
-    series = [_series(key, members, skipped) for key, members in sorted(groups.items())]
+    series = []
+    for key, members in sorted(groups.items()):
+        with _readable(members[0][1].file):
+            series.append(_series(key, members, skipped))
     return Found(series, dict(skipped))
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """Turn whatever reading odd tags raises into a refusal."""
+    try:
+        yield
+    except InputRefused:
+        raise
+    except (Exception, RecursionError) as error:
+        raise InputRefused(f"{file}: its tags cannot be read ({type(error).__name__})") from error
 
 
 def choose(found: Found, path: Path, wanted: int | None, any_plane: bool) -> Series:

@@ -82,6 +82,15 @@ class DicomWriter:
         }
 
     def write(self, number: int, change: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+        try:
+            return self._write(number, change)
+        except (InputRefused, OSError, MemoryError):
+            raise
+        except (Exception, RecursionError) as error:
+            file = self.scan.series.slices[number].file
+            raise InputRefused(f"{file}: has tags that cannot be written again ({type(error).__name__})") from error
+
+    def _write(self, number: int, change: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
         source, content, before = self.scan.load(number)
         native = str(source.file_meta.TransferSyntaxUID) in NATIVE
         slope, intercept = float(source.RescaleSlope), float(source.RescaleIntercept)
