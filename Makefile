@@ -34,5 +34,5 @@ clean:
 	touch $@
 
 .venv/.installed-dev: .venv/.installed
-	$(PIP) --editable ".[dev,onnx,train]"
+	$(PIP) --editable ".[codecs,dev,onnx,train]"
 	touch $@

@@ -1,6 +1,7 @@
 """Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
 
-No number in them is typed by hand. Parts: demo, bench, training, reduction, trust, physics, methods, preview; all without an argument.
+No number in them is typed by hand. Parts: demo, bench, training, reduction, trust, physics, methods, preview; without
+an argument, all.
 """
 
 from __future__ import annotations

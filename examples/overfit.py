@@ -1,6 +1,6 @@
 """Overfit one pair: the quickest proof that network, loss and training work together.
 
-    python examples/overfit.py FOLDER [--patches 6000]
+    python examples/overfit.py FOLDER [--patches 5000]
 
 FOLDER is a store of `acdnet simulate`, or a folder of the benchmark as published. The small network is trained on the
 first pair alone, and scored on it.
@@ -54,7 +54,7 @@ class OnePair:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--patches", type=int, default=6000)
+    parser.add_argument("--patches", type=int, default=5000)
     args = parser.parse_args()
     one = OnePair(open_pairs(args.folder))
     with tempfile.TemporaryDirectory() as folder:
@@ -71,13 +71,15 @@ def main() -> None:
         batches = Batches(patches, config.training.batch)
         for step in count():
             if step % max(1, trainer.total // 5) == 0:
-                print(f"step {step} of {trainer.total}: {score(trainer, patches, one.pair):.2f} dB", flush=True)
+                final = score(trainer, patches, one.pair)
+                print(f"step {step} of {trainer.total}: {final:.2f} dB", flush=True)
             if step >= trainer.total:
                 break
             trainer.learn(next(batches))
             trainer.step += 1
         batches.close()
     p = one.pair
+    print(f"final {final:.2f} dB of the averaged weights")
     print(f"input {window_psnr(p.corrupted, p.clean, p.metal):.2f} dB, LI {window_psnr(p.li, p.clean, p.metal):.2f} dB")
 
 

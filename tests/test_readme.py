@@ -14,7 +14,8 @@ def test_the_snippet_runs() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)
-    assert np.isfinite(names["image"]).all()
+    assert np.isfinite(names["done"].hu).all()
+    assert {one.status for one in names["done"].slices} == {"reduced", "unchanged"}
     assert len(names["found"].K) == len(names["found"].artifacts)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pydicom
 import pytest
-from pydicom.uid import RLELossless
+from pydicom.uid import JPEG2000Lossless, JPEGLSLossless, RLELossless
 
 from acdnet.dicom.create import new_series, write_series
 from acdnet.scans.dicom import DicomScan
@@ -366,10 +366,14 @@ def test_f35_lossy_sources(tmp_path: Path) -> None:
         assert (dataset.LossyImageCompressionRatio, dataset.LossyImageCompressionMethod) == (8, "ISO_15444_1")
 
 
-def test_rle_is_read_and_written_plain(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("syntax", "needed"), [(RLELossless, "pydicom"), (JPEG2000Lossless, "openjpeg"), (JPEGLSLossless, "jpeg_ls")]
+)
+def test_compressed_series_are_read_and_written_plain(tmp_path: Path, syntax: Any, needed: str) -> None:
+    pytest.importorskip(needed)
     plain, datasets = series(tmp_path / "a"), new_series(volume(), SPACING, "Secret")
     for dataset in datasets:
-        dataset.compress(RLELossless, generate_instance_uid=False)
+        dataset.compress(syntax, generate_instance_uid=False)
     packed = write_series(tmp_path / "b", datasets)
     assert reduce(plain, tmp_path / "x").code == reduce(packed, tmp_path / "y").code == 0
     assert np.array_equal(pixels(tmp_path / "x/reduced"), pixels(tmp_path / "y/reduced"))
