@@ -1,6 +1,6 @@
 """Overfit one pair: the quickest proof that network, loss and training work together.
 
-    python examples/overfit.py FOLDER [--patches 5000]
+    python examples/overfit.py FOLDER [--patches 3000]
 
 FOLDER is a store of `acdnet simulate`, or a folder of the benchmark as published. The small network is trained on the
 first pair alone, and scored on it.
@@ -54,7 +54,7 @@ class OnePair:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--patches", type=int, default=5000)
+    parser.add_argument("--patches", type=int, default=3000)
     args = parser.parse_args()
     one = OnePair(open_pairs(args.folder))
     with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +62,7 @@ def main() -> None:
             {
                 "model": {"architecture": "acdnet-s"},
                 "data": {"train": [str(args.folder)], "train_splits": []},
-                "training": {"patches": args.patches, "batch": 2, "patch": 128, "rate": 2e-3, "average": 0.99},
+                "training": {"patches": args.patches, "batch": 2, "patch": 128, "rate": 5e-3, "average": 0.99},
                 "run": {"folder": folder},
             }
         )

@@ -11,6 +11,10 @@ from pathlib import Path
 
 from acdnet.errors import InputRefused, ResourceError
 
+_UMASK = os.umask(0o077)
+"""The permissions that new files of this process do not get; read at the start, since reading it sets it."""
+os.umask(_UMASK)
+
 
 def sha256(data: bytes) -> str:
     """Return the SHA-256 of some bytes as hexadecimal text."""
@@ -120,10 +124,12 @@ def _stage(path: Path, data: bytes) -> Path:
 
 
 def _umask() -> int:
-    """Return the permissions that new files of this process do not get."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+    """Return the permissions that new files do not get, without setting them: other threads write files, too."""
+    try:
+        told = Path("/proc/self/status").read_text()
+        return int(told.split("Umask:")[1].split()[0], 8)
+    except (OSError, IndexError, ValueError):
+        return _UMASK
 
 
 def _sync_directory(directory: Path) -> None:

@@ -25,6 +25,7 @@ def test_what_things_are(tmp_path: Path) -> None:
     assert "pairs" in run("info", small_store(tmp_path, 3)).text
     reduce(series(tmp_path / "one"), tmp_path / "out")
     assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out").text
+    assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out/report.json").text
 
 
 @pytest.mark.parametrize("data", ["[]", "{}", "nonsense", '{"counts": 3}'])

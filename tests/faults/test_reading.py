@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pydicom
 import pytest
-from pydicom.uid import JPEG2000Lossless, JPEGLSLossless, RLELossless
+from pydicom.uid import JPEG2000Lossless, JPEGLSLossless, JPEGLSNearLossless, RLELossless
 
 from acdnet.dicom.create import new_series, write_series
 from acdnet.scans.dicom import DicomScan
@@ -45,6 +45,27 @@ def test_f01_other_files_are_skipped_and_listed(tmp_path: Path) -> None:
     refused(source, tmp_path / "b", "no CT slice", "3 not DICOM")
 
 
+def test_f01_a_disc_with_its_table_of_contents(tmp_path: Path) -> None:
+    from pydicom.fileset import FileSet
+
+    source = series(tmp_path / "in")
+    disc = FileSet()
+    for file in source.iterdir():
+        disc.add(file)
+    disc.write(tmp_path / "disc")
+    disc._stage["t"].cleanup()  # or it warns when it is collected
+    assert (tmp_path / "disc/DICOMDIR").exists()
+    assert reduce(tmp_path / "disc", tmp_path / "out").code == 0
+
+
+def test_f01_pictures_beside_a_series(tmp_path: Path) -> None:
+    source = series(tmp_path / "in")
+    for file in source.iterdir():
+        file.rename(file.with_suffix(""))
+    (source / "thumb.png").write_bytes(b"\x89PNG")
+    assert "1 not DICOM" in reduce(source, tmp_path / "out").text
+
+
 def test_f02_a_truncated_header(tmp_path: Path) -> None:
     source = series(tmp_path / "in")
     file = source / "IM0002.dcm"
@@ -69,6 +90,17 @@ def test_f04_a_giant_that_is_small(tmp_path: Path, packed: bool) -> None:
     refused(source, tmp_path, "65535")
     assert tracemalloc.get_traced_memory()[1] < 100e6
     tracemalloc.stop()
+
+
+def test_f04_a_stream_that_claims_another_size(tmp_path: Path) -> None:
+    pytest.importorskip("openjpeg")
+    datasets = new_series(volume((True,)), SPACING, "x")
+    datasets[0].compress(JPEG2000Lossless)
+    data = bytearray(datasets[0].PixelData)
+    at = data.index(b"\xff\x4f\xff\x51") + 8
+    data[at : at + 8] = (30_000).to_bytes(4, "big") * 2
+    datasets[0].PixelData = bytes(data)
+    refused(write_series(tmp_path / "in", datasets), tmp_path, "30000")
 
 
 def test_f05_a_deflated_bomb(tmp_path: Path) -> None:
@@ -185,6 +217,14 @@ def test_f14_saturated_metal(tmp_path: Path) -> None:
 
     slices = json.loads((tmp_path / "out/report.json").read_text())["slices"]
     assert [one["saturated"] for one in slices] == [False, True, True]
+    tags = {"BitsStored": 16, "HighBit": 15}
+    datasets = new_series(volume(), SPACING, "wide", **tags)
+    for dataset, image in zip(datasets, volume(metal_hu=8500.0), strict=True):
+        dataset.PixelData = (image + 1024).astype("<u2").tobytes()
+    assert reduce(write_series(tmp_path / "wide", datasets), tmp_path / "b").code == 0
+    slices = json.loads((tmp_path / "b/report.json").read_text())["slices"]
+    assert [one["saturated"] for one in slices] == [False, False, False]
+    assert [one["metal_pixels"] for one in slices] == [0, a.sum(), a.sum()]
 
 
 def test_f15_extended_scale(tmp_path: Path) -> None:
@@ -197,8 +237,24 @@ def test_f15_extended_scale(tmp_path: Path) -> None:
     assert reduce(source, tmp_path / "out").code == 0
     after = DicomScan(tmp_path / "out/reduced").read(1)
     assert after.hu.max() == pytest.approx(13_000, abs=5)
-    change = DicomScan(tmp_path / "out/difference").read(1).hu
+    change = pixels(tmp_path / "out/difference")[1]
     assert np.abs(after.hu - DicomScan(source).read(1).hu - change).max() < 1
+
+
+def test_f13_padding_that_uses_bits_no_pixel_has(tmp_path: Path) -> None:
+    """63536 in 16 bits where pixels have 12: what GE scanners wrote."""
+    datasets = new_series(volume((True, True)), SPACING, "x")
+    outside = np.hypot(*(np.mgrid[:SIZE, :SIZE] - SIZE / 2)) > SIZE / 2 - 1
+    for dataset in datasets:
+        words = np.frombuffer(dataset.PixelData, "<u2").reshape(SIZE, SIZE).copy()
+        words[outside] = 63536
+        dataset.PixelData = words.tobytes()
+        dataset.add_new("PixelPaddingValue", "US", 63536)
+    source = write_series(tmp_path / "in", datasets)
+    assert (DicomScan(source).read(0).hu[outside] == -1000).all()
+    assert reduce(source, tmp_path / "out").code == 0
+    after = pydicom.dcmread(tmp_path / "out/reduced/0001.dcm")
+    assert (np.frombuffer(after.PixelData, "<u2").reshape(SIZE, SIZE)[outside] == 63536).all()
 
 
 def test_f16_colour(tmp_path: Path) -> None:
@@ -210,6 +266,13 @@ def test_f16_colour(tmp_path: Path) -> None:
         "PixelData": data,
     }
     refused(series(tmp_path / "in", **tags), tmp_path, "colour")
+
+
+@pytest.mark.parametrize(
+    "tags", [{"HighBit": 15}, {"RescaleType": "MGML"}, {"SOPClassUID": "1.2.840.10008.5.1.4.1.1.2.2"}]
+)
+def test_f18_what_would_be_a_wrong_picture(tmp_path: Path, tags: dict[str, Any]) -> None:
+    refused(series(tmp_path / "in", **tags), tmp_path)
 
 
 def test_f17_other_modalities_are_skipped(tmp_path: Path) -> None:
@@ -232,6 +295,20 @@ def test_f19_scouts_are_skipped(tmp_path: Path) -> None:
     done = reduce(source, tmp_path / "out")
     assert done.code == 4
     assert "1 scouts" in done.text
+
+
+def test_f20_a_broken_slice_of_another_series_is_no_matter(tmp_path: Path) -> None:
+    source = series(tmp_path / "in")
+    other = series(tmp_path / "in/other", (True, True), SeriesInstanceUID="1.2.3")
+    for n, file in enumerate(sorted(other.iterdir())):
+        dataset = pydicom.dcmread(file)
+        dataset.SOPInstanceUID = dataset.file_meta.MediaStorageSOPInstanceUID = pydicom.uid.UID(f"1.2.3.{n + 1}")
+        if n:
+            del dataset.PixelSpacing
+        dataset.save_as(file)
+    assert reduce(source, tmp_path / "none").code == 3
+    codes = sorted(reduce(source, tmp_path / str(n), "--series", n).code for n in (1, 2))
+    assert codes == [0, 3]
 
 
 @pytest.mark.parametrize(
@@ -298,6 +375,8 @@ def test_f24_other_planes(tmp_path: Path) -> None:
     coronal = series(tmp_path / "a", ImageOrientationPatient=[1, 0, 0, 0, 0, -1])
     refused(coronal, tmp_path, "not axial", "--accept-non-axial")
     assert reduce(coronal, tmp_path / "yes", "--accept-non-axial").code == 0
+    on_the_side = series(tmp_path / "side", ImageOrientationPatient=[0, -1, 0, 1, 0, 0])
+    assert reduce(on_the_side, tmp_path / "decubitus").code == 0
     refused(series(tmp_path / "b", ImageOrientationPatient=None), tmp_path, "ImageOrientationPatient")
     refused(series(tmp_path / "c", ImageOrientationPatient=[2, 0, 0, 0, 1, 0]), tmp_path, "unit vectors")
 
@@ -321,11 +400,15 @@ def test_f26_pixel_spacing(tmp_path: Path) -> None:
     assert before.shape == after.shape
     assert not np.array_equal(before[1], after[1])
     assert np.array_equal(before[0], after[0])
+    turned = series(tmp_path / "t", hu=volume().transpose(0, 2, 1), PixelSpacing=[2.0, 1.6])
+    assert reduce(turned, tmp_path / "turned").code == 0
+    other = pixels(tmp_path / "turned/reduced").transpose(0, 2, 1)
+    assert np.abs(other.astype(int) - after).mean() < 3  # rows and columns are not mixed up
     refused(series(tmp_path / "b", PixelSpacing=None), tmp_path / "x", "PixelSpacing")
     refused(series(tmp_path / "c", PixelSpacing=[0, 2]), tmp_path / "x", "PixelSpacing")
 
 
-@pytest.mark.parametrize("shape", [(256, 256), (131, 127), (96, 130)])
+@pytest.mark.parametrize("shape", [(256, 256), (131, 127), (96, 130), (513, 511), (768, 768)])
 def test_f27_any_size(tmp_path: Path, shape: tuple[int, int]) -> None:
     image = np.full((2, *shape), -1000.0, np.float32)
     image[:, :96, :96] = body()
@@ -360,6 +443,18 @@ def test_f35_lossy_sources(tmp_path: Path) -> None:
     source = series(tmp_path / "in", **tags)
     refused(source, tmp_path, "loss", "--accept-lossy")
     assert reduce(source, tmp_path / "out", "--accept-lossy").code == 0
+    pytest.importorskip("jpeg_ls")
+    datasets = new_series(volume((True,)), SPACING, "near")
+    datasets[0].compress(JPEGLSNearLossless, jls_error=8, generate_instance_uid=False)
+    for name in ("LossyImageCompression", "LossyImageCompressionRatio", "LossyImageCompressionMethod"):
+        if name in datasets[0]:
+            del datasets[0][name]
+    near = write_series(tmp_path / "near", datasets)
+    refused(near, tmp_path / "no", "loss")
+    assert reduce(near, tmp_path / "yes", "--accept-lossy").code == 0
+    made = pydicom.dcmread(tmp_path / "yes/reduced/0001.dcm")
+    assert (made.LossyImageCompression, made.LossyImageCompressionMethod) == ("01", "ISO_14495_1")
+    assert float(made.LossyImageCompressionRatio) > 2
     for kind in ("reduced", "difference"):
         dataset = pydicom.dcmread(tmp_path / f"out/{kind}/0002.dcm")
         assert dataset.LossyImageCompression == "01"

@@ -77,5 +77,9 @@ def test_the_threshold_of_the_paper_stays_available() -> None:
         Segmentation("magic")
 
 
+def test_a_low_threshold_is_believed() -> None:
+    assert np.array_equal(find_metal(canvas(a=1800), MM, Segmentation("auto", 1500.0)), disc(30, 30))
+
+
 def test_nothing_there() -> None:
     assert not find_metal(np.full((64, 64), -1000.0, np.float32), MM).any()

@@ -22,4 +22,4 @@ def test_expected_and_true_error_go_together() -> None:
         assert done.doubt is not None
         body = (phantom.hu > -500) & ~implant.mask
         found.append(spearmanr(done.doubt[body], np.abs(done.hu - phantom.hu)[body]).statistic)
-    assert np.mean(found) > 0.15
+    assert np.mean(found) > 0.25

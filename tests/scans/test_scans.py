@@ -131,17 +131,49 @@ def test_a_mask_from_a_file(tmp_path: Path, ending: str) -> None:
     mask = np.zeros((2, 96, 96), np.uint8)
     mask[1, 50:54, 60:64] = 1
     path = tmp_path / f"mask{ending}"
+    mask = mask == 1
     if ending == ".npy":
         np.save(path, mask)
     else:
-        nifti(path, mask[:, ::-1, ::-1].transpose(2, 1, 0), AFFINES["RAS"], np.uint8)
+        affine = np.diag([-2.0, -2.0, 3.0, 1.0])  # NIfTI counts from right to left and from front to back
+        affine[:3, 3] = 95.0, 95.0, 0.0
+        nifti(path, mask.transpose(2, 1, 0), affine, np.uint8)
     assert reduce(source, tmp_path / "out", "--mask", path).code == 0
     statuses = [one["status"] for one in json.loads((tmp_path / "out/report.json").read_text())["slices"]]
     assert statuses == ["unchanged", "reduced"]
     with np.load(tmp_path / "out/maps/0002.npz") as maps:
-        assert np.array_equal(maps["metal"], mask[1] == 1)
+        assert np.array_equal(maps["metal"], mask[1])
     np.save(tmp_path / "bad.npy", mask[:1])
     assert reduce(source, tmp_path / "no", "--mask", tmp_path / "bad.npy").code == 3
+
+
+def test_a_nifti_mask_is_looked_up_in_the_patient(tmp_path: Path) -> None:
+    """A patient on his belly: rows and columns run the other way, the mask lies where the metal lies."""
+    prone = series(tmp_path / "in", (True, True), ImageOrientationPatient=[-1, 0, 0, 0, -1, 0],
+                   ImagePositionPatient=[95, 95, 0])  # fmt: skip
+    for n, file in enumerate(sorted(prone.iterdir())):
+        dataset = pydicom.dcmread(file)
+        dataset.ImagePositionPatient = [95, 95, 3 * n]
+        dataset.save_as(file)
+    metal = volume((True, True)) == 3071
+    affine = np.diag([2.0, 2.0, 3.0, 1.0])
+    affine[:3, 3] = -95.0, -95.0, 0.0
+    nifti(tmp_path / "m.nii.gz", metal.transpose(2, 1, 0), affine, np.uint8)
+    assert reduce(prone, tmp_path / "out", "--mask", tmp_path / "m.nii.gz").code == 0
+    with np.load(tmp_path / "out/maps/0001.npz") as maps:
+        assert np.array_equal(maps["metal"], metal[0])
+    affine[:3, 3] = 900.0
+    nifti(tmp_path / "far.nii.gz", metal.transpose(2, 1, 0), affine, np.uint8)
+    assert "no pixel" in reduce(prone, tmp_path / "far", "--mask", tmp_path / "far.nii.gz").text
+
+
+def test_nifti_2(tmp_path: Path) -> None:
+    image: Any = nibabel.Nifti2Image(np.moveaxis(volume(), 0, 2).astype(np.int16), np.diag([2.0, 2.0, 3.0, 1.0]))
+    image.to_filename(tmp_path / "a.nii")
+    assert reduce(tmp_path / "a.nii", tmp_path / "out").code == 0
+    after = NiftiScan(tmp_path / "out/reduced.nii")
+    assert np.array_equal(after.read(0).hu, NiftiScan(tmp_path / "a.nii").read(0).hu)
+    assert b"not for diagnosis" in bytes(after.volume.header["descrip"])
 
 
 def test_f40_what_a_derived_series_must_carry(tmp_path: Path) -> None:
@@ -169,6 +201,29 @@ def test_f40_what_a_derived_series_must_carry(tmp_path: Path) -> None:
                 assert new[name].value == old[name].value, name
     series_uids = {pydicom.dcmread(p).SeriesInstanceUID for p in (tmp_path / "out").rglob("*.dcm")}
     assert len(series_uids) == 2
+    assert "made by acdnet already" in reduce(tmp_path / "out/reduced", tmp_path / "again").text
+    assert "difference series" in reduce(tmp_path / "out/difference", tmp_path / "no").text
+
+
+def test_f40_odd_but_legal_sources(tmp_path: Path) -> None:
+    source = series(tmp_path / "in", (True,), SeriesNumber=1_500_000_000, TimezoneOffsetFromUTC="+0900",
+                    ConvolutionKernel=["Br40d", "[/3]"])  # fmt: skip
+    file = source / "IM0001.dcm"
+    dataset = pydicom.dcmread(file)
+    item = pydicom.Dataset()
+    item.private_block(0x0099, "ACME", create=True).add_new(0x01, "LO", "hidden")
+    dataset.RequestAttributesSequence = [item]
+    dataset.save_as(file)
+    done = reduce(source, tmp_path / "out")
+    assert done.code == 0
+    assert "kernel Br40d/[/3]" in done.text
+    after = pydicom.dcmread(tmp_path / "out/reduced/0001.dcm")
+    assert after.SeriesNumber == 1000
+    assert b"hidden" not in (tmp_path / "out/reduced/0001.dcm").read_bytes()
+    from datetime import UTC, datetime, timedelta
+
+    there = datetime.strptime(after.ContentDate + after.ContentTime, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    assert abs(there - datetime.now(UTC) - timedelta(hours=9)) < timedelta(minutes=5)
 
 
 def test_private_elements_and_overlays(tmp_path: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-import warnings
 from typing import Annotated
 
 import typer
@@ -51,17 +49,11 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[  # noqa: ARG001 its callback does the work
+    version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    _hush_pydicom()
-
-
-def _hush_pydicom() -> None:
-    """Keep the values of tags that pydicom finds odd out of the terminal: they may name a patient."""
-    logging.getLogger("pydicom").setLevel(logging.CRITICAL)
-    warnings.filterwarnings("ignore", module="pydicom")
+    pass
 
 
 def main() -> None:

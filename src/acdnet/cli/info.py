@@ -16,7 +16,7 @@ def info(
     """Tell what a series, a volume, a model, a data set or a result of reduce is. No patient is named."""
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, markup=False)
     for line in describe(path):
         console.print(line)
 
@@ -26,6 +26,10 @@ def describe(path: Path) -> list[str]:
     if not path.exists():
         raise InputRefused(f"{path}: no such file or folder")
     name = path.name.lower()
+    if name == "report.json":
+        return _result(path.parent)
+    if name.endswith(".png") and path.is_file():
+        return _picture(path)
     if name.endswith((".safetensors", ".json")) and path.is_file():
         return _model(path.with_suffix(".safetensors"))
     if name.endswith((".nii", ".nii.gz")) and path.is_file():
@@ -48,6 +52,7 @@ def _dicom(path: Path) -> list[str]:
         heights = [part.height for part in series.slices]
         lines.append(f"  {n}: {series.title}, {max(heights) - min(heights):.0f} mm long")
         lines += [f"     note: {text}" for text in series.warnings]
+    lines += [f"  cannot be read: {problem}" for _, problem in found.problems]
     lines += [f"  not read: {count} {reason}" for reason, count in found.skipped.items()]
     if len(found.series) > 1:
         lines.append(f"reduce one with: acdnet reduce {path} OUTPUT --series N")
@@ -69,6 +74,13 @@ def _array(path: Path) -> list[str]:
 
     scan = ArrayScan.open(path, (1.0, 1.0))
     return [f"array: {scan.about['array']}; HU are expected, the pixel size is given with --pixel-mm"]
+
+
+def _picture(path: Path) -> list[str]:
+    from acdnet.scans.arrays import read_png
+
+    rows, columns = read_png(path)[0].shape
+    return [f"PNG picture: {rows} x {columns}, HU + 32768; the pixel size is given with --pixel-mm"]
 
 
 def _model(path: Path) -> list[str]:

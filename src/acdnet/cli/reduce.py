@@ -24,7 +24,8 @@ def reduce(
         str, typer.Option(help="auto, or threshold: all pixels above the threshold, as in the paper.")
     ] = "auto",
     mask: Annotated[
-        Path | None, typer.Option(help="Metal found elsewhere: .npy or NIfTI, 0 and 1, slices from bottom to top.")
+        Path | None,
+        typer.Option(help="Metal found elsewhere: NIfTI, or .npy in the order of the report."),
     ] = None,
     series: Annotated[int | None, typer.Option(min=1, help="Which series, where a folder holds several.")] = None,
     pixel_mm: Annotated[float | None, typer.Option(help="Pixel size of PNG and .npy, which do not say.")] = None,
@@ -40,11 +41,13 @@ def reduce(
     from acdnet.reduction.metal import Segmentation
     from acdnet.scans.open import Opening, open_scan
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, markup=False)
     how = Segmentation(segmentation, metal_threshold)
     with console.status("reading ..."):
         scan = open_scan(source, Opening(series, pixel_mm, accept_non_axial, accept_lossy))
     console.print(f"input: {scan.kind}, {', '.join(v for k, v in scan.about.items() if not k.endswith('sha256'))}")
+    if metal_threshold >= scan.read(0).ceiling_hu:
+        console.print("note: no pixel can be as bright as the threshold; no metal will be found", style="yellow")
     for text in scan.warnings:
         console.print(f"note: {text}", style="yellow")
 

@@ -33,8 +33,8 @@ class Plan:
 
 
 PLANS = (
-    Plan("hip prosthesis", "pelvis", "hip-cup", "CoCrMo", 2_000_011),
-    Plan("dental fillings", "head", "fillings", "amalgam", 2_000_002),
+    Plan("hip prosthesis", "pelvis", "hip-cup", "CoCrMo", 2_000_001),
+    Plan("dental fillings", "head", "fillings", "amalgam", 2_000_009),
 )
 
 

@@ -7,15 +7,18 @@ Elements that are not touched keep their bytes, whatever they hold.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.dicom.pixels import is_lossy
+from acdnet.dicom.pixels import LOSSY, is_lossy
 
 IMPLICIT, EXPLICIT = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
-LONGEST_LO, LONGEST_ST = 64, 1024
+LONGEST_LO, LONGEST_ST, LARGEST_IS = 64, 1024, 2**31 - 1
+GRAPHICS = (0x5000, 0x6000)
+"""Groups of curves and overlays."""
 FIRST_SERIES = 1000
 """Added to the series number of the source."""
 DROPPED = (
@@ -30,6 +33,7 @@ DROPPED = (
     "ExtendedOffsetTableLengths",
     "DataSetTrailingPadding",
     "EncapsulatedPixelDataValueTotalLength",
+    "InstanceCreatorUID",
 )
 """What was true of the pixels or the bytes of the source only."""
 OF_THE_PIXELS = ("PixelPaddingValue", "PixelPaddingRangeLimit", "VOILUTSequence", "WindowCenterWidthExplanation")
@@ -50,36 +54,59 @@ class Derived:
     keep_private: bool = False
 
 
-def series_uid(source: str, how: Derived) -> str:
-    """Return the UID of the new series: the same source made the same way has the same one."""
-    return _uid(source, how.identity, how.kind, "series")
+@dataclass(frozen=True)
+class Origin:
+    """What a source slice says of itself, before anything is changed."""
+
+    uid: str
+    series_uid: str
+    series_number: Any
+    description: str
+    equipment: tuple[Any, ...]
+    lossy: tuple[str, ...]
+    """The tags of lossy compression: 00, or 01 with ratio and method."""
+    content: str
+    """The hash of its file."""
+
+    @classmethod
+    def of(cls, source: Any, content: str) -> Origin:
+        return cls(
+            str(source.SOPInstanceUID),
+            str(source.SeriesInstanceUID),
+            source.get("SeriesNumber"),
+            _plain_description(source),
+            tuple(source.get("ContributingEquipmentSequence") or ()),
+            _lossy_tags(source),
+            content,
+        )
 
 
-def derive(source: Any, pixel_hash: str, how: Derived) -> Any:
-    """Turn the data set of a source slice into that of the derived one; its pixels are set by `set_pixels`."""
-    _drop(source, how.keep_private)
+def derive(dataset: Any, origin: Origin, how: Derived) -> None:
+    """Turn the data set of a source slice into that of a derived one; its pixels are set by `set_pixels`."""
+    _drop(dataset, how.keep_private)
     reference = _item(
-        ReferencedSOPClassUID=source.SOPClassUID,
-        ReferencedSOPInstanceUID=source.SOPInstanceUID,
+        ReferencedSOPClassUID=dataset.SOPClassUID,
+        ReferencedSOPInstanceUID=origin.uid,
         SpatialLocationsPreserved="YES",
         PurposeOfReferenceCodeSequence=[_code("121322", "Source image for image processing operation")],
     )
-    lossy = is_lossy(source)
-    source.SourceImageSequence = [reference]
-    source.SOPInstanceUID = _uid(str(source.SOPInstanceUID), pixel_hash, how.identity, how.kind)
-    source.SeriesInstanceUID = series_uid(str(source.SeriesInstanceUID), how)
-    source.SeriesNumber = _series_number(source.get("SeriesNumber")) + (how.kind == "difference")
-    source.SeriesDescription = _series_description(source, how.kind)
-    source.ImageType = ["DERIVED", "SECONDARY", "AXIAL"]
-    source.DerivationDescription = how.description[:LONGEST_ST]
+    dataset.SourceImageSequence = [reference]
+    dataset.SOPInstanceUID = _uid(origin.uid, origin.content, how.identity, how.kind)
+    dataset.SeriesInstanceUID = _uid(origin.series_uid, how.identity, how.kind, "series")
+    dataset.SeriesNumber = _series_number(origin.series_number) + (how.kind == "difference")
+    dataset.SeriesDescription = _series_description(origin.description, how.kind)
+    dataset.ImageType = ["DERIVED", "SECONDARY", "AXIAL"]
+    dataset.DerivationDescription = how.description[:LONGEST_ST]
     if how.kind == "difference":
-        source.DerivationCodeSequence = [_code("113062", "Pixel by pixel subtraction")]
-    source.ContributingEquipmentSequence = [*(source.get("ContributingEquipmentSequence") or ()), _equipment(how)]
-    source.InstanceCreationDate = source.ContentDate = how.created[:8]
-    source.InstanceCreationTime = source.ContentTime = how.created[8:]
-    source.LossyImageCompression = "01" if lossy else "00"
-    _set_meta(source)
-    return source
+        dataset.DerivationCodeSequence = [_code("113062", "Pixel by pixel subtraction")]
+    dataset.ContributingEquipmentSequence = [*origin.equipment, _equipment(how)]
+    when = _local(how.created, dataset.get("TimezoneOffsetFromUTC"))
+    dataset.InstanceCreationDate = dataset.ContentDate = when[:8]
+    dataset.InstanceCreationTime = dataset.ContentTime = when[8:]
+    dataset.LossyImageCompression, *more = origin.lossy
+    if more:
+        dataset.LossyImageCompressionRatio, dataset.LossyImageCompressionMethod = more
+    _set_meta(dataset)
 
 
 def set_pixels(target: Any, stored: NDArray[Any] | bytes) -> None:
@@ -104,10 +131,34 @@ def set_difference(target: Any, change: NDArray[np.float32]) -> None:
     set_pixels(target, np.clip(np.rint(change), -32768, 32767))
 
 
+def _lossy_tags(source: Any) -> tuple[str, ...]:
+    if not is_lossy(source):
+        return ("00",)
+    ratio, method = (source.get(f"LossyImageCompression{name}") for name in ("Ratio", "Method"))
+    if ratio and method:
+        return "01", ratio, method
+    plain = int(source.Rows) * int(source.Columns) * int(source.BitsAllocated) / 8
+    syntax = str(source.file_meta.TransferSyntaxUID)
+    return "01", ratio or f"{plain / max(1, len(source.PixelData)):.3g}", method or LOSSY.get(syntax, "ISO_10918_1")
+
+
+def _local(created: str, offset: Any) -> str:
+    """Turn a time in UTC into that of the data set's own zone, or of this place where it names none."""
+    when = datetime.strptime(created, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    try:
+        zone: tzinfo | None = datetime.strptime(str(offset), "%z").tzinfo if offset else None
+    except ValueError:
+        zone = None
+    return when.astimezone(zone).strftime("%Y%m%d%H%M%S")
+
+
 def _drop(source: Any, keep_private: bool) -> None:
     for tag in list(source.keys()):
-        if (tag.is_private and not keep_private) or 0x6000 <= tag.group <= 0x60FF:
+        if (tag.is_private and not keep_private) or tag.group & 0xFF00 in GRAPHICS:
             del source[tag]
+        elif not keep_private and _is_sequence(source, tag):
+            for item in source[tag].value:
+                _drop(item, keep_private)
     for name in DROPPED:
         if name in source:
             del source[name]
@@ -124,21 +175,37 @@ def _set_meta(target: Any) -> None:
             del target.file_meta[name]
 
 
+def _is_sequence(source: Any, tag: Any) -> bool:
+    """Tell a sequence without reading it."""
+    from pydicom.datadict import dictionary_VR
+
+    vr = source.get_item(tag).VR
+    try:
+        return bool((vr or dictionary_VR(tag)) == "SQ")
+    except KeyError:
+        return False
+
+
 def _series_number(value: Any) -> int:
     try:
-        return FIRST_SERIES + 2 * max(0, int(value))
+        number = FIRST_SERIES + 2 * max(0, int(value))
     except (TypeError, ValueError):
         return FIRST_SERIES
+    return number if number < LARGEST_IS else FIRST_SERIES
 
 
-def _series_description(source: Any, kind: str) -> str:
-    """Keep what fits of the old description; one that cannot be read or written again is left out."""
-    ending = "MAR research" if kind == "reduced" else "MAR difference research"
+def _plain_description(source: Any) -> str:
+    """Return the description in plain letters; one that cannot be read is left out."""
     try:
         old = str(source.get("SeriesDescription") or "").replace("\\", "/")
-        old = "".join(letter for letter in old if letter.isprintable() and letter.isascii())
     except Exception:
-        old = ""
+        return ""
+    return "".join(letter for letter in old if letter.isprintable() and letter.isascii())
+
+
+def _series_description(old: str, kind: str) -> str:
+    """Keep what fits of the old description."""
+    ending = "MAR research" if kind == "reduced" else "MAR difference research"
     return f"{old[: LONGEST_LO - len(ending) - 1].strip()} {ending}".strip()
 
 

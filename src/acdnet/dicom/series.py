@@ -19,6 +19,8 @@ UNEVEN = 0.02
 """Share by which the distance of slices may vary before it is called uneven."""
 TILT_DEGREES = 1.0
 TOLD_SERIES = 20
+SUBTRACTION = "113062"
+"""How DICOM codes a difference of images."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class SliceFile:
     file: Path
     uid: str
     height: float
-    """Millimetres along the normal of its plane."""
+    """Millimetres along the normal of its plane, towards the patient's head."""
     normal: tuple[float, float, float]
     tilt: float
     """Degrees between the normal and the patient's long axis."""
@@ -52,11 +54,14 @@ class Found:
 
     series: list[Series]
     skipped: dict[str, int]
+    problems: list[tuple[str, InputRefused]] = field(default_factory=list)
+    """Slices that cannot be trusted: the key of their series, if that can be read, and why."""
 
 
 def find_series(path: Path) -> Found:
     """Look through a file or a folder; every CT slice must be one that can be trusted."""
     skipped: Counter[str] = Counter()
+    problems: list[tuple[str, InputRefused]] = []
     groups: dict[tuple[str, ...], list[tuple[Any, SliceFile]]] = {}
     for file in _files(path):
         header = read_header(file, must_be_dicom=path.is_file())
@@ -64,15 +69,28 @@ def find_series(path: Path) -> Found:
         if reason:
             skipped[reason] += 1
             continue
-        with _readable(file):
-            check_complete(header, file)
-            groups.setdefault(_key(header), []).append((header, _slice_file(header, file)))
+        key: tuple[str, ...] = ()
+        try:
+            with _readable(file):
+                key = _key(header)
+                check_complete(header, file)
+                part = _slice_file(header, file)
+                groups.setdefault(key, []).append((header, part))
+        except InputRefused as error:
+            problems.append((_hash(key) if key else "", error))
     skipped.pop("DICOMDIR", None)  # a table of contents, no image
     series = []
     for key, members in sorted(groups.items()):
-        with _readable(members[0][1].file):
-            series.append(_series(key, members, skipped))
-    return Found(series, dict(skipped))
+        try:
+            with _readable(members[0][1].file):
+                series.append(_series(key, members, skipped))
+        except InputRefused as error:
+            problems.append((_hash(key), error))
+    return Found(series, dict(skipped), problems)
+
+
+def _hash(key: tuple[str, ...]) -> str:
+    return sha256("\0".join(key).encode(errors="replace"))
 
 
 @contextmanager
@@ -88,6 +106,8 @@ def _readable(file: Path) -> Iterator[None]:
 
 def choose(found: Found, path: Path, wanted: int | None, any_plane: bool) -> Series:
     """Return the series that was asked for, or the only one; refuse where that is not clear."""
+    if not found.series and found.problems:
+        raise found.problems[0][1]
     if not found.series:
         there = ", ".join(f"{count} {reason}" for reason, count in found.skipped.items()) or "no file at all"
         hint = "; convert it to single frames first" if "enhanced multi-frame CT" in found.skipped else ""
@@ -98,6 +118,9 @@ def choose(found: Found, path: Path, wanted: int | None, any_plane: bool) -> Ser
     if wanted is not None and not 1 <= wanted <= len(found.series):
         raise InputRefused(f"{path}: has no series {wanted}; there are {len(found.series)}")
     chosen = found.series[(wanted or 1) - 1]
+    for key, problem in found.problems:  # of this series, or of one that cannot be told, or nobody chose
+        if key in ("", chosen.key) or wanted is None:
+            raise problem
     if not chosen.axial and not any_plane:
         raise OutOfScope(f"{path}: the slices are not axial (ImageOrientationPatient); --accept-non-axial takes them")
     return chosen
@@ -109,11 +132,18 @@ def _files(path: Path) -> Iterable[Path]:
     root = path.resolve()
     files = []
     for file in sorted(path.rglob("*")):
-        if file.is_symlink() and not file.resolve().is_relative_to(root):
+        if file.is_symlink() and not _leads_inside(file, root):
             raise InputRefused(f"{file}: is a link that leads out of the folder; links are not followed")
         if file.is_file():
             files.append(file)
     return files
+
+
+def _leads_inside(link: Path, root: Path) -> bool:
+    try:
+        return link.resolve(strict=True).is_relative_to(root)
+    except (OSError, RuntimeError):  # nowhere, or in a circle
+        return False
 
 
 def _key(header: Any) -> tuple[str, ...]:
@@ -131,8 +161,9 @@ def _slice_file(header: Any, file: Path) -> SliceFile:
     if not np.isfinite(place).all():
         raise InputRefused(f"{file}: ImagePositionPatient is {position}; it must be finite")
     tilt = float(np.degrees(np.arccos(np.clip(abs(normal[2]), 0.0, 1.0))))
-    x, y, z = (float(value) for value in normal)
-    return SliceFile(file, str(header.SOPInstanceUID), float(normal @ place), (x, y, z), tilt)
+    upwards = normal if normal[2] >= 0 else -normal  # so that mirrored slices, too, go from bottom to top
+    x, y, z = (float(value) for value in upwards)
+    return SliceFile(file, str(header.SOPInstanceUID), float(upwards @ place), (x, y, z), tilt)
 
 
 def _series(key: tuple[str, ...], members: list[tuple[Any, SliceFile]], skipped: Counter[str]) -> Series:
@@ -140,11 +171,11 @@ def _series(key: tuple[str, ...], members: list[tuple[Any, SliceFile]], skipped:
     spacing = [number(header, "Rows", first.file), number(header, "Columns", first.file)]
     mm = " x ".join(f"{float(value):.3g}" for value in header.PixelSpacing)
     axial = all(is_axial(*plane_of(one, part.file)) for one, part in members)
-    kernel = str(header.get("ConvolutionKernel", "") or "").strip("[]' ")[:16]
+    kernel = _kernel(header)
     title = f"{len(members)} slices of {spacing[0]:g} x {spacing[1]:g}, {mm} mm" + (
         f", kernel {kernel}" if kernel else ""
     )
-    series = Series(sha256("\0".join(key).encode()), title if axial else f"{title}, not axial", axial)
+    series = Series(_hash(key), title if axial else f"{title}, not axial", axial)
     seen: dict[str, SliceFile] = {}
     for _, part in members:
         if part.uid in seen:
@@ -153,8 +184,27 @@ def _series(key: tuple[str, ...], members: list[tuple[Any, SliceFile]], skipped:
             continue
         seen[part.uid] = part
     series.slices = sorted(seen.values(), key=lambda part: (part.height, part.uid))
-    series.warnings = [*_spacing_warnings(series.slices), *_tilt_warnings(header, series.slices)]
+    series.warnings = [
+        *_ours(header, first.file),
+        *_spacing_warnings(series.slices),
+        *_tilt_warnings(header, series.slices),
+    ]
     return series
+
+
+def _kernel(header: Any) -> str:
+    value = header.get("ConvolutionKernel") or ""
+    return "/".join(str(part) for part in ([value] if isinstance(value, str) else value))[:16]
+
+
+def _ours(header: Any, file: Path) -> list[str]:
+    """Look out for what this program has written itself."""
+    if "acdnet" not in str(header.get("DerivationDescription") or ""):
+        return []
+    codes = [str(item.get("CodeValue", "")) for item in header.get("DerivationCodeSequence") or ()]
+    if SUBTRACTION in codes:
+        raise InputRefused(f"{file}: is of a difference series of acdnet, not a scan")
+    return ["the series was made by acdnet already; reduce the original instead"]
 
 
 def _check_copies(first: Path, second: Path) -> None:

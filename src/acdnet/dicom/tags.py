@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import math
+import warnings
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,13 @@ from acdnet.files import read_limited
 CT_STORAGE = "1.2.840.10008.5.1.4.1.1.2"
 ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")
 DIRECTORY = "1.2.840.10008.1.3.10"
-DEFLATED = "1.2.840.10008.1.2.1.99"
+DEFLATED, BIG_ENDIAN = "1.2.840.10008.1.2.1.99", "1.2.840.10008.1.2.2"
 LARGEST_FILE = 256 * 2**20
 LARGEST_SIDE = 4096
 LEAST_AXIAL = math.cos(math.radians(35.0))
 """A gantry tilts by 30 degrees at most; a plane that leans more is another one."""
+HU_TYPES = ("HU", "HU_MOD", "US")
+"""US is what careless programs write where they mean HU."""
 UNIT_ERROR = 1e-3
 """How far a direction may be from length 1, and two from a right angle."""
 REQUIRED = (
@@ -45,6 +49,7 @@ def read_header(file: Path, must_be_dicom: bool) -> Any:
     """Read the tags without the pixels; None where a folder holds something that is not DICOM."""
     import pydicom
 
+    _hush_pydicom()
     try:
         with file.open("rb") as stream:
             magic = stream.read(132)[128:]
@@ -56,9 +61,14 @@ def read_header(file: Path, must_be_dicom: bool) -> Any:
         return None
     try:
         meta = pydicom.filereader.read_file_meta_info(file)
-        if str(meta.get("TransferSyntaxUID", "")) == DEFLATED:
+        syntax = str(meta.get("TransferSyntaxUID", ""))
+        if syntax == DEFLATED:
             raise InputRefused(f"{file}: is deflated (TransferSyntaxUID); inflate it first")
+        if syntax == BIG_ENDIAN:
+            raise InputRefused(f"{file}: is big-endian (TransferSyntaxUID), which was retired; convert it first")
         header = pydicom.dcmread(file, stop_before_pixels=True)
+        if str(meta.get("MediaStorageSOPClassUID", "")) == DIRECTORY:
+            header.SOPClassUID = DIRECTORY  # the file itself says it in its meta information only
         if not header.get("SOPClassUID"):
             raise InputRefused(f"{file}: has no SOPClassUID; its header is cut or broken")
         return header
@@ -66,6 +76,12 @@ def read_header(file: Path, must_be_dicom: bool) -> Any:
         raise
     except (Exception, RecursionError) as error:
         raise InputRefused(f"{file}: is a DICOM file that cannot be read ({type(error).__name__})") from error
+
+
+def _hush_pydicom() -> None:
+    """Keep the values of tags that pydicom finds odd out of terminals and logs: they may name a patient."""
+    logging.getLogger("pydicom").setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", module="pydicom")
 
 
 def read_dataset(file: Path) -> tuple[Any, bytes]:
@@ -108,8 +124,8 @@ def plane_of(header: Any, file: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def is_axial(across: np.ndarray, down: np.ndarray) -> bool:
-    """Tell whether a slice cuts across the patient; a tilted gantry is allowed for, mirrored pictures too."""
-    return bool(abs(np.cross(across, down)[2]) >= LEAST_AXIAL and abs(across[0]) >= LEAST_AXIAL)
+    """Tell whether a slice cuts across the patient, however he lies; a tilted gantry is allowed for."""
+    return bool(abs(np.cross(across, down)[2]) >= LEAST_AXIAL)
 
 
 def check_slice(dataset: Any, file: Path, any_plane: bool = False) -> None:
@@ -130,6 +146,10 @@ def check_slice(dataset: Any, file: Path, any_plane: bool = False) -> None:
     if not 0 < number(dataset, "RescaleSlope", file) <= 1e3:
         raise InputRefused(f"{file}: RescaleSlope is {dataset.RescaleSlope}; HU need a positive one")
     number(dataset, "RescaleIntercept", file)
+    if (kind := str(dataset.get("RescaleType") or "HU")) not in HU_TYPES:
+        raise InputRefused(f"{file}: RescaleType is {kind}; only HU are understood")
+    if int(dataset.get("HighBit", -1)) != int(dataset.get("BitsStored", 0)) - 1:
+        raise InputRefused(f"{file}: HighBit is {dataset.get('HighBit')}; it must be BitsStored - 1")
     spacing = dataset.get("PixelSpacing")
     if spacing is None or len(spacing) != 2 or not all(math.isfinite(float(mm)) and float(mm) > 0 for mm in spacing):
         raise InputRefused(f"{file}: PixelSpacing is {spacing}; the size of pixels must be known")

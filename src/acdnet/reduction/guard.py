@@ -1,4 +1,4 @@
-"""What a result must not do, and which slices are left alone. Rules by number, so that a report can name them."""
+"""What a result must not do, and which slices are left alone."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ MOST_ANISOTROPY = 2.0
 MOST_METAL = 0.30
 """Share of the body that can be metal; more is a wrong threshold or not a patient."""
 BODY_HU = -500.0
-FAR_MM = 50.0
+NEAR_MM, FAR_MM = 10.0, 50.0
 MOST_FAR_CHANGE_HU = 20.0
 """Mean change further from metal than `FAR_MM` that is worth a warning."""
-SATURATED_SHARE = 0.02
-"""A slice is called saturated when this share of its metal sits on one and the same largest value."""
+MOST_SHIFT_HU = 10.0
+"""Mean change of soft tissue, with its sign, that is worth a warning: tissue must stay what it is."""
+SOFT_HU = (-200.0, 200.0)
+TWELVE_BITS_HU = 3071.0
+SATURATED_PIXELS = 2
+"""A slice is called saturated when so many pixels of its metal sit on the largest value there is."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Findings:
     most_change_hu: float
     far_change_hu: float | None
     """Mean of |change| in the body further than 5 cm from metal; None where nothing lies so far."""
+    soft_shift_hu: float
+    """Mean change of soft tissue further than 1 cm from metal, with its sign."""
     warnings: tuple[str, ...] = ()
 
 
@@ -83,13 +89,12 @@ def why_left_alone(slice_: ScanSlice, metal: Mask) -> str:
 
 
 def is_saturated(slice_: ScanSlice, metal: Mask) -> bool:
-    """Tell whether the metal is cut off at one value, as 12-bit images cut it off at 3071 HU."""
-    values = slice_.hu[metal]
-    values = values[np.isfinite(values)]
-    if values.size == 0:
+    """Tell whether the metal is cut off at the largest value its numbers can hold, or at that of 12 bits."""
+    values = slice_.hu[metal & np.isfinite(slice_.hu)]
+    top = values.max(initial=-np.inf)
+    if top < slice_.ceiling_hu and top != TWELVE_BITS_HU:
         return False
-    top = values.max()
-    return bool(np.count_nonzero(values == top) >= max(2, SATURATED_SHARE * values.size))
+    return bool(np.count_nonzero(values == top) >= SATURATED_PIXELS)
 
 
 def look_at(slice_: ScanSlice, metal: Mask, change: Image) -> Findings:
@@ -104,8 +109,12 @@ def look_at(slice_: ScanSlice, metal: Mask, change: Image) -> Findings:
         warnings.append(
             f"tissue further than {FAR_MM / 10:.0f} cm from metal changed by {far_change:.0f} HU on average"
         )
+    soft = body & (away > NEAR_MM) & (slice_.hu > SOFT_HU[0]) & (slice_.hu < SOFT_HU[1])
+    shift = float(change[soft].mean()) if soft.any() else 0.0
+    if abs(shift) > MOST_SHIFT_HU:
+        warnings.append(f"soft tissue was shifted by {shift:+.0f} HU on average")
     mean = float(size[body].mean()) if body.any() else 0.0
-    return Findings(int(np.count_nonzero(size)), mean, float(size.max()), far_change, tuple(warnings))
+    return Findings(int(np.count_nonzero(size)), mean, float(size.max()), far_change, shift, tuple(warnings))
 
 
 def _mm(slice_: ScanSlice) -> str:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,10 +20,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import OutOfMemoryError
 
 from acdnet import __version__
 from acdnet.errors import InputRefused, ResourceError
 from acdnet.files import locked, sha256, write_atomically
+from acdnet.reduction.guard import check_finite
 from acdnet.reduction.masks import read_mask
 from acdnet.reduction.metal import Segmentation
 from acdnet.reduction.record import PASSED, REDUCED, SliceRecord
@@ -31,6 +35,10 @@ from acdnet.scans.scan import Provenance, Scan, ScanSlice
 
 MOST_WORKERS = 8
 MAPS = "maps"
+MARK = ".acdnet-partial"
+"""A file that tells our folders from others."""
+WORK = re.compile(r"[0-9a-f]{24}|result")
+"""What our folders are called."""
 
 
 @dataclass(frozen=True)
@@ -72,23 +80,48 @@ Progress = Callable[[str, int, int], None]
 
 def run_job(scan: Scan, source: Path, out: Path, settings: Settings, progress: Progress) -> Finished:
     """Reduce a scan into a new folder."""
+    out = out.absolute()
     check_output(source, out)
     reducer = make_reducer(settings.method, settings.model, settings.device)
-    partial = out.parent / f".{out.name}.partial"
+    partial = _claim(out.parent / f".{out.name}.partial")
     try:
-        partial.mkdir(parents=True, exist_ok=True)
         with locked(partial / ".lock"):
+            check_output(source, out)  # another process may have finished meanwhile
             finished = _work(scan, out, partial, settings, reducer, progress)
-        shutil.rmtree(partial, ignore_errors=True)
+            shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         raise ResourceError(f"{out}: cannot write ({error.strerror or error})") from error
-    except MemoryError as error:
-        raise ResourceError("not enough memory; try --workers 1") from error
+    except (MemoryError, OutOfMemoryError) as error:
+        raise ResourceError("not enough memory; try --workers 1, or --device cpu") from error
+    finally:
+        _leave(partial)
     return finished
+
+
+def _claim(partial: Path) -> Path:
+    """Make the folder that a result grows in, or find that of an earlier run; what is not ours is not touched."""
+    if partial.is_symlink() or (partial.exists() and not partial.is_dir()):
+        raise InputRefused(f"{partial}: is in the way; it is where the result would grow")
+    if partial.exists() and not (partial / MARK).exists() and any(partial.iterdir()):
+        raise InputRefused(f"{partial}: is not a folder of an earlier run, and it is in the way")
+    try:
+        partial.mkdir(parents=True, exist_ok=True)
+        (partial / MARK).touch()
+    except OSError as error:
+        raise ResourceError(f"{partial}: cannot be made ({error.strerror})") from error
+    return partial
+
+
+def _leave(partial: Path) -> None:
+    """Remove the folder if nothing was begun in it."""
+    if partial.is_dir() and {path.name for path in partial.iterdir()} <= {MARK}:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def check_output(source: Path, out: Path) -> None:
     """Refuse an output that would touch the input, or what is there already."""
+    if out == Path.cwd():
+        raise InputRefused(f"{out}: is the current folder; name a new one")
     if out.is_symlink():
         raise InputRefused(f"{out}: is a link; links are not followed")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -109,11 +142,11 @@ def _work(scan: Scan, out: Path, partial: Path, settings: Settings, reducer: Red
 
     def one(n: int) -> None:
         path = work / f"{n + 1:04d}.npz"
-        if not path.exists():
+        if not _is_whole(path):
             _keep(path, *_treated(scan.read(n), masks[n], reducer, settings, n))
 
     progress("reducing", 0, len(with_metal))
-    for done, _ in enumerate(in_parallel(one, with_metal, _workers(settings, len(with_metal))), 1):
+    for done, _ in enumerate(in_parallel(one, with_metal, _workers(settings, reducer.device, len(with_metal))), 1):
         progress("reducing", done, len(with_metal))
     finished = Finished(out, [], [], scan.warnings, scan.skipped, scan.about, reducer.label, provenance)
     _write(scan, masks, work, partial / "result", finished, progress)
@@ -127,15 +160,20 @@ def _work(scan: Scan, out: Path, partial: Path, settings: Settings, reducer: Red
 def _look(scan: Scan, settings: Settings, progress: Progress) -> tuple[list[Mask], str]:
     """Read all slices once: find the metal, and make a hash of everything."""
     hashes: list[str] = []
+    odd: list[int] = []
 
-    def seen(slice_: ScanSlice) -> None:
+    def seen(n: int, slice_: ScanSlice) -> None:
+        if not np.isfinite(slice_.hu).all():
+            odd.append(n)
         hashes.append(sha256(slice_.hu.tobytes() + repr(slice_.spacing_mm).encode()))
         progress("looking for metal", len(hashes), len(scan))
 
     found = list(find_all(scan, settings.segmentation, seen))
     if settings.mask is not None:
-        found = read_mask(settings.mask, [(mask.shape[0], mask.shape[1]) for mask in found])
+        found = read_mask(settings.mask, scan, [(mask.shape[0], mask.shape[1]) for mask in found])
         hashes += [sha256(np.packbits(mask).tobytes()) for mask in found]
+    for n in odd:
+        check_finite(scan.read(n), found[n], settings.segmentation.threshold_hu, n)
     nothing = np.broadcast_to(np.False_, (1, 1))
     kept = [mask if mask.any() else np.broadcast_to(nothing, mask.shape) for mask in found]
     return kept, sha256("".join(hashes).encode())
@@ -148,7 +186,8 @@ def _provenance(settings: Settings, reducer: Reducer, content: str) -> Provenanc
         f"Metal artifact reduction by {reducer.label}, acdnet {__version__}, weights {reducer.identity[:16]}; "
         f"metal: {metal}. Research use only, not for diagnosis."
     )
-    identity = sha256("|".join([content, reducer.name, reducer.identity, metal, __version__]).encode())
+    parts = [content, reducer.name, reducer.identity, metal, reducer.device, str(settings.keep_private), __version__]
+    identity = sha256("|".join(parts).encode())
     created = datetime.now(UTC).strftime("%Y%m%d%H%M%S")
     return Provenance(reducer.name, description, identity, created, settings.keep_private)
 
@@ -157,12 +196,21 @@ def _resume(partial: Path, provenance: Provenance) -> Path:
     """Return the folder of finished slices: that of the same job if it was begun, or a new one."""
     work = partial / provenance.identity[:24]
     for other in partial.iterdir():
-        if other.name not in (work.name, ".lock"):  # of another input or other settings
-            shutil.rmtree(other, ignore_errors=True) if other.is_dir() else other.unlink(missing_ok=True)
+        if other.is_dir() and other.name != work.name and WORK.fullmatch(other.name):
+            shutil.rmtree(other, ignore_errors=True)  # of another input or other settings
     work.mkdir(exist_ok=True)
     if not (work / "created").exists():
         write_atomically({work / "created": provenance.created.encode()})
     return work
+
+
+def _is_whole(path: Path) -> bool:
+    """Tell whether a finished slice is there and can be read."""
+    try:
+        with path.open("rb") as file, np.load(file) as kept:
+            return "record" in kept
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return False
 
 
 def _treated(
@@ -218,7 +266,7 @@ def _write_maps(path: Path, metal: Mask, doubt: NDArray[np.float32] | None) -> N
     np.savez_compressed(path, **parts)
 
 
-def _workers(settings: Settings, slices: int) -> int:
+def _workers(settings: Settings, device: str, slices: int) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    wanted = settings.workers or min(cores, MOST_WORKERS)
+    wanted = 1 if device != "cpu" else settings.workers or min(cores, MOST_WORKERS)
     return max(1, min(wanted, slices))

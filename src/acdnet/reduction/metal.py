@@ -56,15 +56,22 @@ KINDS = ("auto", "threshold")
 
 @dataclass(frozen=True)
 class Candidates:
-    """What one slice says about its metal by itself, small enough to keep for a whole series."""
+    """What one slice says about its metal by itself. Only the window that has any is kept, for a whole series."""
 
     shape: tuple[int, int]
+    window: tuple[slice, slice]
     sure: Mask
     """Metal, whatever the other slices say."""
     small: Mask
     """Metal if it goes on above or below."""
     maybe: Mask
     """Too dark for a seed; metal if there is metal above or below."""
+
+    def whole(self, name: str) -> Mask:
+        """Return one of the masks in the size of the slice."""
+        out = np.zeros(self.shape, bool)
+        out[self.window] = getattr(self, name)
+        return out
 
 
 def find_metal(
@@ -85,13 +92,15 @@ def candidates(hu: NDArray[np.float32], spacing_mm: tuple[float, float], how: Se
     finite = np.isfinite(hu)
     image = hu if finite.all() else np.where(finite, hu, hu[finite].max(initial=-1000.0))
     seeds = image > how.threshold_hu
-    nothing = np.zeros_like(seeds)
-    if how.kind == "threshold":
-        return Candidates(seeds.shape, seeds, nothing, nothing)
-    possible = image > FLOOR_HU
+    shape = (seeds.shape[0], seeds.shape[1])
+    possible = seeds if how.kind == "threshold" else image > min(FLOOR_HU, how.threshold_hu)
     if not possible.any():
-        return Candidates(seeds.shape, nothing, nothing, nothing)
+        nothing = np.zeros((0, 0), bool)
+        return Candidates(shape, (slice(0, 0), slice(0, 0)), nothing, nothing, nothing)
     window = _crop(possible, spacing_mm)
+    if how.kind == "threshold":
+        nothing = np.zeros_like(seeds[window])
+        return Candidates(shape, window, seeds[window].copy(), nothing, nothing)
     image, seeds, possible = image[window], seeds[window], possible[window]
     pixel_mm = float(np.sqrt(spacing_mm[0] * spacing_mm[1]))
     nearby = 2 * max(1, round(NEARBY_MM / pixel_mm)) + 1
@@ -100,28 +109,21 @@ def candidates(hu: NDArray[np.float32], spacing_mm: tuple[float, float], how: Se
     grown = _touching(edge & reached, seeds)
     sure, small = _by_size(grown, seeds, image, pixel_mm)
     filled = _without_holes(sure, image)
-    maybe = _touching(edge, edge) & ~filled & ~small
-
-    def whole(part: Mask) -> Mask:
-        out = nothing.copy()
-        out[window] = part
-        return out
-
-    return Candidates(nothing.shape, whole(filled), whole(small), whole(maybe))
+    return Candidates(shape, window, filled, small, edge & ~filled & ~small)
 
 
 def through_slices(found: Sequence[Candidates]) -> Iterator[Mask]:
     """Settle what one slice leaves open by its neighbours, slice by slice."""
     for n, here in enumerate(found):
         beside = [found[m] for m in (n - 1, n + 1) if 0 <= m < len(found) and found[m].shape == here.shape]
-        if not beside or not (here.small.any() or here.maybe.any()):
-            yield here.sure
+        sure, small, maybe = (here.whole(name) for name in ("sure", "small", "maybe"))
+        if not beside or not (small.any() or maybe.any()):
+            yield sure
             continue
-        bright = np.logical_or.reduce([other.sure | other.small for other in beside])
-        certain = np.logical_or.reduce([other.sure for other in beside])
-        goes_on = _touching(here.small, here.small & ndimage.binary_dilation(bright, EIGHT))
-        partial = _touching(here.maybe, here.maybe & certain)
-        yield here.sure | goes_on | partial
+        certain = np.logical_or.reduce([other.whole("sure") for other in beside])
+        bright = np.logical_or.reduce([certain, *(other.whole("small") for other in beside)])
+        goes_on = _touching(small, small & ndimage.binary_dilation(bright, EIGHT))
+        yield sure | goes_on | _touching(maybe, maybe & certain)
 
 
 def _crop(mask: Mask, spacing_mm: tuple[float, float]) -> tuple[slice, slice]:

@@ -25,6 +25,7 @@ class SliceRecord:
     mean_change_hu: float = 0.0
     most_change_hu: float = 0.0
     far_change_hu: float | None = None
+    soft_shift_hu: float = 0.0
     expected_error_hu: float | None = None
     warnings: tuple[str, ...] = ()
 
@@ -51,6 +52,7 @@ def reduced(number: int, metal_pixels: int, saturated: bool, findings: Findings,
         f.mean_change_hu,
         f.most_change_hu,
         f.far_change_hu,
+        f.soft_shift_hu,
         doubt,
         f.warnings,
     )

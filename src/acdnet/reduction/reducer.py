@@ -50,6 +50,7 @@ class Reducer:
     identity: str
     """What decides its numbers: the name, or the hash of the weights."""
     run: Callable[[Image, Mask, tuple[float, float]], Outcome]
+    device: str = "cpu"
 
 
 def make_reducer(name: str, model: str = "default", device: str = "auto") -> Reducer:
@@ -61,8 +62,9 @@ def make_reducer(name: str, model: str = "default", device: str = "auto") -> Red
         raise ConfigError(f"no method {name!r}; there are {', '.join(known)}")
     path = find_model(model)
     card = read_card(path)
-    network = load_model(path, device=choose_device(device))
-    return Reducer(name, f"ACDNet ({card.name})", card.sha256, partial(_network, network))
+    chosen = choose_device(device)
+    network = load_model(path, device=chosen)
+    return Reducer(name, f"ACDNet ({card.name})", card.sha256, partial(_network, network), chosen.split(":")[0])
 
 
 def choose_device(device: str) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
 from acdnet.reduction.guard import check_finite, check_scope, is_saturated, look_at, why_left_alone
+from acdnet.reduction.masks import as_mask
 from acdnet.reduction.metal import Segmentation, candidates, through_slices
 from acdnet.reduction.record import UNCHANGED, SliceRecord, passed_through, reduced
 from acdnet.reduction.reducer import Outcome, Reducer, make_reducer, reduce_slice
@@ -54,7 +55,7 @@ def reduce(
     how = Segmentation(threshold_hu=metal_threshold)
     reducer = make_reducer(method, model, device)
     masks = [np.asarray(part) for part in _given(metal, array)] if metal is not None else None
-    found = masks or list(find_all(scan, how, lambda _: None))
+    found = masks or list(find_all(scan, how, lambda _n, _slice: None))
     writer, records = ArrayWriter(scan, None), []
     doubt = np.zeros(scan.slices.shape, np.float32)
     for n, mask in enumerate(found):
@@ -83,18 +84,16 @@ def _given(metal: Mask, array: NDArray[Any]) -> NDArray[np.bool_]:
     mask = np.asarray(metal)
     if mask.shape != array.shape:
         raise InputRefused(f"the metal mask is {mask.shape}, the volume {array.shape}")
-    if mask.dtype != bool and not np.isin(np.unique(mask), (0, 1)).all():
-        raise InputRefused("the metal mask must hold 0 and 1, or false and true")
-    return mask.astype(bool).reshape(-1, *array.shape[-2:])
+    return as_mask(mask, "the metal mask").reshape(-1, *array.shape[-2:])
 
 
-def find_all(scan: Scan, how: Segmentation, seen: Callable[[ScanSlice], None]) -> Iterator[Mask]:
-    """Find the metal of all slices of a scan; `seen` is called with each as it is read."""
+def find_all(scan: Scan, how: Segmentation, seen: Callable[[int, ScanSlice], None]) -> Iterator[Mask]:
+    """Find the metal of all slices of a scan; `seen` is called with the number and each as it is read."""
     found = []
     for n in range(len(scan)):
         slice_ = scan.read(n)
         check_scope(slice_, n)
-        seen(slice_)
+        seen(n, slice_)
         hu = np.where(slice_.fixed, np.float32(-1000.0), slice_.hu)
         found.append(candidates(hu, slice_.spacing_mm, how))
     for start, stop in neighbours(scan.heights):
@@ -122,12 +121,17 @@ def treat(
     if reason := why_left_alone(slice_, metal):
         return passed_through(number + 1, pixels, saturated, reason), None
     outcome = reduce_slice(reducer, slice_.hu, metal, slice_.spacing_mm)
-    change = np.where(slice_.fixed, np.float32(0.0), outcome.change)
+    change = np.where(slice_.fixed, np.float32(0.0), _in_steps(outcome.change, slice_.step_hu))
     if not np.isfinite(change).all():
         return passed_through(number + 1, pixels, saturated, "the result was not finite"), None
     findings = look_at(slice_, metal, change)
     doubt = None if outcome.doubt is None else float(outcome.doubt[~metal].mean())
     return reduced(number + 1, pixels, saturated, findings, doubt), Outcome(change, outcome.doubt)
+
+
+def _in_steps(change: NDArray[np.float32], step: float) -> NDArray[np.float32]:
+    """Round a change to what the numbers of the scan can hold, so that a report tells what is written."""
+    return np.asarray(np.rint(change / step) * step, np.float32) if step else change
 
 
 def in_parallel(work: Callable[[int], Any], numbers: Sequence[int], workers: int) -> Iterator[tuple[int, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
-from acdnet.files import read_limited, sha256
+from acdnet.files import read_limited
 from acdnet.scans.scan import DIFFERENCE, REDUCED, SHORT_NOTICE, Provenance, ScanSlice, to_stored
 
 PNG_OFFSET = 32768
@@ -38,13 +39,21 @@ def read_png(path: Path) -> tuple[NDArray[np.float32], bytes]:
     return (stored - PNG_OFFSET).astype(np.float32), data
 
 
+def _natural(path: Path) -> list[Any]:
+    """Sort 2.png before 10.png."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)]
+
+
 class PngScan:
     """PNGs of a folder in the order of their names, or one."""
 
     kind = "png"
 
     def __init__(self, path: Path, pixel_mm: tuple[float, float]) -> None:
-        self.files = [path] if path.is_file() else sorted(path.glob("*.png"))
+        self.files = [path] if path.is_file() else sorted(path.glob("*.png"), key=_natural)
+        for file in self.files:
+            if file.is_symlink() and not file.resolve().is_relative_to(path.resolve()):
+                raise InputRefused(f"{file}: is a link that leads out of the folder; links are not followed")
         self.spacing_mm = pixel_mm
         self.heights: list[float | None] = [None] * len(self.files)
         self.warnings = ["the distance of the slices is not known; each is looked at by itself"]
@@ -56,7 +65,7 @@ class PngScan:
 
     def read(self, number: int) -> ScanSlice:
         hu, _ = read_png(self.files[number])
-        return ScanSlice(hu, self.spacing_mm, np.zeros(hu.shape, bool), float(PNG_LIMITS[1] - PNG_OFFSET))
+        return ScanSlice(hu, self.spacing_mm, np.zeros(hu.shape, bool), float(PNG_LIMITS[1] - PNG_OFFSET), 1.0)
 
     def writer(self, folder: Path, provenance: Provenance) -> PngWriter:  # noqa: ARG002
         return PngWriter(self, folder)
@@ -98,7 +107,7 @@ class ArrayScan:
 
     def __init__(self, array: NDArray[Any], spacing_mm: tuple[float, ...], name: str = "array") -> None:
         """Take the distance of rows and columns, or of slices, rows and columns."""
-        if array.ndim not in (2, 3) or array.size == 0 or array.dtype.kind not in "iuf":
+        if array.ndim not in (2, 3) or array.size == 0 or array.dtype.kind not in "iufb":
             raise InputRefused(f"{name}: holds {array.dtype} of {array.shape}; HU are numbers, H x W or n x H x W")
         if max(array.shape[-2:]) > LARGEST_SIDE:
             raise InputRefused(f"{name}: slices of {array.shape[-2:]}; {LARGEST_SIDE} is the most")
@@ -108,10 +117,7 @@ class ArrayScan:
         self.heights: list[float | None] = [n * step[0] if step else None for n in range(len(self.slices))]
         self.warnings: list[str] = []
         self.skipped: dict[str, int] = {}
-        self.about = {
-            "array": f"{array.dtype} {' x '.join(map(str, array.shape))}",
-            "name_sha256": sha256(name.encode()),
-        }
+        self.about = {"array": f"{array.dtype} {' x '.join(map(str, array.shape))}"}
 
     @classmethod
     def open(cls, path: Path, spacing_mm: tuple[float, ...]) -> ArrayScan:
@@ -135,7 +141,7 @@ class ArrayScan:
         hu = np.array(self.slices[number], np.float32)
         kind = self.array.dtype.kind
         ceiling = float(np.iinfo(self.array.dtype).max) if kind in "iu" else float(np.finfo(np.float32).max)
-        return ScanSlice(hu, self.spacing_mm, np.zeros(hu.shape, bool), ceiling)
+        return ScanSlice(hu, self.spacing_mm, np.zeros(hu.shape, bool), ceiling, 1.0 if kind in "iu" else 0.0)
 
     def writer(self, folder: Path, provenance: Provenance) -> ArrayWriter:  # noqa: ARG002
         return ArrayWriter(self, folder)

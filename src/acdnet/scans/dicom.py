@@ -10,16 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet import __version__
-from acdnet.dicom.derive import Derived, derive, set_difference, set_pixels
-from acdnet.dicom.pixels import hounsfield, is_lossy, padding_mask, padding_range, stored_limits, stored_pixels
+from acdnet.dicom.derive import Derived, Origin, derive, set_difference, set_pixels
+from acdnet.dicom.pixels import (
+    hounsfield,
+    is_lossy,
+    padding_mask,
+    padding_range,
+    stored_limits,
+    stored_pixels,
+    stored_words,
+)
 from acdnet.dicom.series import Found, Series, choose, find_series
-from acdnet.dicom.tags import check_complete, check_slice, read_dataset
+from acdnet.dicom.tags import check_complete, check_slice, plane_of, read_dataset, read_header
 from acdnet.errors import InputRefused
 from acdnet.files import sha256
 from acdnet.scans.scan import DIFFERENCE, REDUCED, Provenance, ScanSlice, to_stored
-
-NATIVE = ("1.2.840.10008.1.2", "1.2.840.10008.1.2.1")
-"""Transfer syntaxes whose pixels can be copied as they are."""
 
 
 class DicomScan:
@@ -47,7 +52,14 @@ class DicomScan:
         hu = hounsfield(dataset, stored, padding, file)
         rows, columns = (float(mm) for mm in dataset.PixelSpacing)
         ceiling = stored_limits(dataset)[1] * float(dataset.RescaleSlope) + float(dataset.RescaleIntercept)
-        return ScanSlice(hu, (rows, columns), padding, ceiling)
+        return ScanSlice(hu, (rows, columns), padding, ceiling, float(dataset.RescaleSlope))
+
+    def patient_axes(self, number: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return where the first pixel of a slice lies, and the steps to the next row and column; mm, LPS."""
+        header, file = read_header(self.series.slices[number].file, True), self.series.slices[number].file
+        across, down = plane_of(header, file)
+        rows, columns = (float(mm) for mm in header.PixelSpacing)
+        return np.array([float(value) for value in header.ImagePositionPatient]), down * rows, across * columns
 
     def load(self, number: int) -> tuple[Any, str, NDArray[Any]]:
         """Read a slice with all its tags, the hash of its file, and its stored numbers; refuse what is not clear."""
@@ -92,24 +104,23 @@ class DicomWriter:
 
     def _write(self, number: int, change: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
         source, content, before = self.scan.load(number)
-        native = str(source.file_meta.TransferSyntaxUID) in NATIVE
+        origin = Origin.of(source, content)
+        words = stored_words(source, before)
+        fixed = padding_mask(source, before)
         slope, intercept = float(source.RescaleSlope), float(source.RescaleIntercept)
         stored, written = before, None
         if change is not None:
             hu = before * slope + intercept
             stored = to_stored(before, hu.astype(np.float32), change, slope, intercept, stored_limits(source))
-            stored = _beside_padding(source, before, stored)
+            stored = np.where(fixed, before, _beside_padding(source, stored))
             written = ((stored - before) * slope).astype(np.float32)
-        unchanged = written is None or not written.any()
-        pixels = bytes(source.PixelData) if unchanged and native else stored
-        reduced = derive(source, content, self.hows[REDUCED])
-        set_pixels(reduced, pixels)
-        self._save(reduced, REDUCED, number)
-
-        other, content, _ = self.scan.load(number)
-        difference = derive(other, content, self.hows[DIFFERENCE])
-        set_difference(difference, np.zeros(before.shape, np.float32) if written is None else written)
-        self._save(difference, DIFFERENCE, number)
+        pixels = np.where(stored == before, words, stored)
+        derive(source, origin, self.hows[REDUCED])
+        set_pixels(source, pixels)
+        self._save(source, REDUCED, number)
+        derive(source, origin, self.hows[DIFFERENCE])
+        set_difference(source, np.zeros(before.shape, np.float32) if written is None else written)
+        self._save(source, DIFFERENCE, number)
         return written
 
     def close(self) -> list[Path]:
@@ -123,8 +134,8 @@ class DicomWriter:
         (self.folders[kind] / f"{number + 1:04d}.dcm").write_bytes(buffer.getvalue())
 
 
-def _beside_padding(source: Any, before: NDArray[Any], stored: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Keep padding as it was, and keep new values out of its range: no pixel may look like padding."""
+def _beside_padding(source: Any, stored: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Keep new values out of the range of padding: no pixel may look like it."""
     found = padding_range(source)
     if found is None:
         return stored
@@ -132,5 +143,4 @@ def _beside_padding(source: Any, before: NDArray[Any], stored: NDArray[np.int64]
     least, most = stored_limits(source)
     above = high + 1 if high < most else low - 1
     hit = (stored >= low) & (stored <= high)
-    padding = (before >= low) & (before <= high)
-    return np.where(padding, before, np.where(hit, np.clip(above, least, most), stored))
+    return np.where(hit, np.clip(above, least, most), stored)

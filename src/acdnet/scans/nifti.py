@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
-from acdnet.files import sha256
 from acdnet.scans.scan import DIFFERENCE, REDUCED, SHORT_NOTICE, Provenance, ScanSlice, to_stored
 
 ENDINGS = (".nii", ".nii.gz")
 LARGEST_VOLUME = 2 * 2**30
 """Bytes of a volume when it is unpacked."""
 LARGEST_SIDE = 4096
-DESCRIPTION = slice(148, 228)
-"""Where a header keeps its free text."""
+DESCRIPTIONS = {348: 148, 540: 240}
+"""Where a header keeps its 80 letters of free text, by its size: NIfTI-1 and NIfTI-2."""
 
 Axes = tuple[tuple[int, bool], tuple[int, bool], tuple[int, bool]]
 """For right, front and top: which axis of the array it is, and whether the axis runs that way."""
@@ -95,7 +94,7 @@ class NiftiScan:
         self.warnings: list[str] = []
         self.skipped: dict[str, int] = {}
         size = " x ".join(str(side) for side in self.slices.shape)
-        self.about = {"volume": f"{size}, {rows:.3g} x {columns:.3g} mm", "name_sha256": sha256(path.name.encode())}
+        self.about = {"volume": f"{size}, {rows:.3g} x {columns:.3g} mm"}
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -103,7 +102,8 @@ class NiftiScan:
     def read(self, number: int) -> ScanSlice:
         stored = np.ascontiguousarray(self.slices[number])
         hu = (stored.astype(np.float64) * self.slope + self.intercept).astype(np.float32)
-        return ScanSlice(hu, self.spacing_mm, np.zeros(hu.shape, bool), self._ceiling())
+        step = self.slope if self.raw.dtype.kind in "iu" else 0.0
+        return ScanSlice(hu, self.spacing_mm, np.zeros(hu.shape, bool), self._ceiling(), step)
 
     def _ceiling(self) -> float:
         most = np.iinfo(self.raw.dtype).max if self.raw.dtype.kind in "iu" else np.finfo(np.float32).max
@@ -146,9 +146,15 @@ class NiftiWriter:
         ending = ".nii.gz" if self.scan.path.name.lower().endswith(".gz") else ".nii"
         paths = [self.folder / f"{kind}{ending}" for kind in (REDUCED, DIFFERENCE)]
         header = bytearray(_header_bytes(self.scan.path, int(self.scan.volume.dataobj.offset)))
-        header[DESCRIPTION] = SHORT_NOTICE.encode().ljust(80, b"\0")
-        data = bytes(header) + self.voxels.astype(self.scan.volume.get_data_dtype(), copy=False).tobytes(order="F")
-        paths[0].write_bytes(gzip.compress(data, 6, mtime=0) if ending == ".nii.gz" else data)
+        start = DESCRIPTIONS[int(self.scan.volume.header["sizeof_hdr"])]
+        header[start : start + 80] = SHORT_NOTICE.encode().ljust(80, b"\0")
+        with paths[0].open("wb") as file:
+            target: Any = gzip.GzipFile("", "wb", 6, file, mtime=0) if ending == ".nii.gz" else file
+            target.write(bytes(header))
+            for plane in self.voxels.astype(self.scan.volume.get_data_dtype(), copy=False).T:  # as they lie in the file
+                target.write(np.ascontiguousarray(plane).data)
+            if target is not file:
+                target.close()
         image: Any = nibabel.Nifti1Image(self.difference, self.scan.volume.affine)
         image.header["descrip"] = SHORT_NOTICE
         image.header.set_xyzt_units("mm")

@@ -35,7 +35,7 @@ def open_scan(path: Path, how: Opening) -> Scan:
 
         mm = _pixel_mm(path, how)
         return ArrayScan.open(path, (mm, mm))
-    if name.endswith(".png") or (path.is_dir() and any(path.glob("*.png")) and not any(path.glob("*.dcm"))):
+    if (path.is_file() and name.endswith(".png")) or (path.is_dir() and _is_of_pictures(path)):
         from acdnet.scans.arrays import PngScan
 
         mm = _pixel_mm(path, how)
@@ -43,6 +43,18 @@ def open_scan(path: Path, how: Opening) -> Scan:
     from acdnet.scans.dicom import DicomScan
 
     return DicomScan(path, how.series, how.any_plane, how.accept_lossy)
+
+
+def _is_of_pictures(folder: Path) -> bool:
+    """Tell whether a folder holds PNGs and no DICOM: that may have any name, and a thumbnail beside it."""
+    files = [file for file in folder.iterdir() if file.is_file()]
+    if not any(file.suffix.lower() == ".png" for file in files):
+        return False
+    for file in files:
+        with file.open("rb") as opened:
+            if opened.read(132)[128:] == b"DICM":
+                return False
+    return True
 
 
 def _pixel_mm(path: Path, how: Opening) -> float:

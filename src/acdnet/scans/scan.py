@@ -26,6 +26,8 @@ class ScanSlice:
     """Pixels that are no image (padding) and stay as they are."""
     ceiling_hu: float
     """The largest HU its numbers can hold."""
+    step_hu: float = 0.0
+    """The smallest difference its numbers can hold; 0 for floating-point numbers."""
 
 
 @dataclass(frozen=True)
