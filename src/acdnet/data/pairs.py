@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ class PairInfo:
     patient: str
     split: str
     metal_pixels: int | None
+    licence: str = ""
+    """Of the slice it was made from, and where that comes from."""
 
 
 class PairSet(Protocol):
@@ -74,7 +77,8 @@ class StorePairs:
         for n, k in self.index:
             entry = self.store.slices[n]
             pixels = entry["pairs"][k].get("metal_pixels")
-            found.append(PairInfo(f"{entry['name']}/{k}", entry["patient"], entry["split"], pixels))
+            name, licence = f"{entry['name']}/{k}", _licence(entry)
+            found.append(PairInfo(name, entry["patient"], entry["split"], pixels, licence))
         return found
 
     def read(self, index: int, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Pair:
@@ -90,6 +94,12 @@ class StorePairs:
     def verify(self) -> None:
         """Refuse a store with a file that is missing or not the one of the manifest."""
         self.store.verify({n for n, _ in self.index})
+
+
+def _licence(entry: dict[str, Any]) -> str:
+    """Say under which licence a slice is and of which collection, without its patient."""
+    collection = re.split(r"[,(]", str(entry.get("origin", "")))[0].strip()
+    return f"{entry['licence']} {collection}".strip() if entry.get("licence") else ""
 
 
 class BenchmarkPairs:

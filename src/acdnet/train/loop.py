@@ -29,7 +29,7 @@ from acdnet.train.patches import Batch, Batches, Patches
 from acdnet.train.processes import asked_to_stop, make_fabric
 from acdnet.train.schedule import rate
 from acdnet.train.validate import validate
-from acdnet.weights.card import Card, Training
+from acdnet.weights.card import LONGEST_TEXT, Card, Training
 from acdnet.weights.save import save_model
 
 CALIBRATION_BATCHES = 40
@@ -263,11 +263,13 @@ class Trainer:
         pairs = sum(len(found.infos()) for found in self.train)
         patients = {info.patient for found in self.train for info in found.infos()}
         names = ", ".join(sorted({found.folder.name for found in self.train}))
+        licences = sorted({info.licence for found in self.train for info in found.infos() if info.licence})
         return Training(
             data=f"{pairs} simulated pairs of {len(patients)} patients ({names})",
             protocol=", ".join(sorted({found.protocol for found in self.train})),
             patches_seen=self.step * self.config.training.batch,
             hours=round(self.seconds / 3600, 2),
+            licences="; ".join(licences)[:LONGEST_TEXT],
             patients=marks(self.train),
         )
 
