@@ -22,6 +22,8 @@ bench: .venv/.installed-dev
 	$(BIN)/python -m benchmarks.model
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.physics
+	$(BIN)/python -m benchmarks.reduction
+	$(BIN)/python -m benchmarks.trust
 
 clean:
 	rm -rf .venv demo-output

@@ -6,10 +6,14 @@ import pytest
 import torch
 
 from acdnet.config import ACDNetConfig
+from acdnet.data.pairs import open_pairs
+from acdnet.data.recipe import Recipe
+from benchmarks import reduction, trust
 from benchmarks.literal import LiteralACDNet
 from benchmarks.model import alternate, operations
 from benchmarks.readme import markdown, put
 from tests.helpers import make_input
+from tests.train.make import small_store
 
 
 def test_operations_of_a_slice() -> None:
@@ -48,3 +52,20 @@ def test_tables_go_between_their_markers(tmp_path: Path) -> None:
     )
     with pytest.raises(SystemExit):
         put(page, "other", "")
+
+
+def test_reduction_counts_what_the_command_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduction, "SIZE", 192)
+    rows = reduction.measure(slices=3, metal=1, rounds=1)
+    assert [len(row.cells()) for row in rows] == [len(reduction.COLUMNS)] * 2
+    assert all(0 < row.bare < row.series for row in rows)
+    assert all(100 < row.megabytes < 3000 for row in rows)
+
+
+def test_trust_scores_masks_and_ranks(tmp_path: Path) -> None:
+    pairs = open_pairs(small_store(tmp_path, 3, recipe=Recipe("clinical", pairs=1, size=128)))
+    columns, rows = trust.segmentation(pairs, 3)
+    assert [len(row) for row in rows] == [len(columns)] * 2
+    ranks = list(trust.rank_correlations(pairs, 2, "default"))
+    assert len(ranks) == 2
+    assert all(-1 <= rank <= 1 for rank in ranks)
