@@ -43,7 +43,7 @@ def demo() -> None:
     with tempfile.TemporaryDirectory() as folder:
         made = run_demo(Path(folder) / "demo", "default")
         (PICTURES / made.picture.name).write_bytes(made.picture.read_bytes())
-    table = markdown(COLUMNS, (row.cells() for row in made.rows))
+    table = markdown(COLUMNS, (line for row in made.rows for line in row.lines()), texts=3)
     put(README, "demo table", f"{table}\n\n{CAPTION}; model `{made.model}`.")
 
 

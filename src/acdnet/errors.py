@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 
@@ -43,7 +44,7 @@ class MissingExtra(AcdnetError):
     exit_code = 5
 
     def __init__(self, purpose: str, packages: str) -> None:
-        super().__init__(f"{purpose} needs more packages: pip install {packages}")
+        super().__init__(f"{purpose} needs more packages: {sys.executable} -m pip install {packages}")
 
 
 class TrainingStopped(AcdnetError):

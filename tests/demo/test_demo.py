@@ -32,6 +32,7 @@ def test_the_demonstration(tmp_path: Path) -> None:
         scanned, li, network = row.rmse
         assert network < min(scanned, li), row
         assert row.slices == sum(thinner is not None for thinner in PROFILE)
+        assert len(row.lines()) == 2
     assert demo.picture.read_bytes().startswith(b"\x89PNG")
     for folder in demo.folders:
         assert len(DicomScan(folder if folder.name == "original" else folder / "reduced")) == len(PROFILE)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import acdnet
 from acdnet.errors import InputRefused
 from acdnet.files import locked
-from acdnet.reduction.job import MARK
+from acdnet.reduction.output import MARK
 from acdnet.reduction.reducer import Outcome
 from tests.faults.test_reading import pixels
 from tests.reduction.make import SIZE, body, reduce, run, series, volume

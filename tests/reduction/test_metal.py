@@ -27,8 +27,9 @@ def disc(row: int, column: int, radius: float = 5) -> NDArray[np.bool_]:
 
 
 def test_metal_is_found_and_bone_contrast_and_enamel_are_not() -> None:
-    found = find_metal(canvas(a=4000, b=1800, c=2300), MM)
-    assert np.array_equal(found, disc(30, 30))
+    image = canvas(a=4000, b=1800, c=2300)
+    image[28:33, 36:60] = 2100  # a tooth that touches its filling
+    assert np.array_equal(find_metal(image, MM), disc(30, 30))
 
 
 def test_the_edge_of_a_bright_metal_lies_half_way_up() -> None:
@@ -58,8 +59,9 @@ def test_a_speck_is_noise_unless_it_goes_on() -> None:
 
 
 def test_next_to_metal_less_is_needed() -> None:
-    """The last slice of an implant fills half of the slice and is half as bright."""
-    stack = np.stack([canvas(a=4000), canvas(a=2200), canvas(b=2200)])
+    """The last slice of an implant fills only a part of the slice and is less bright; enamel is not meant."""
+    assert not find_metal(np.stack([canvas(a=4000), canvas(a=2200)]), MM)[1].any()
+    stack = np.stack([canvas(a=4000), canvas(a=2400), canvas(b=2400)])
     found = find_metal(stack, MM)
     assert np.array_equal(found[1], disc(30, 30))
     assert not found[2].any()

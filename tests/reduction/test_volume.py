@@ -6,6 +6,8 @@ import pytest
 import acdnet
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.reduction.guard import look_at
+from acdnet.reduction.record import SliceRecord
+from acdnet.reduction.report import cautions
 from acdnet.reduction.volume import in_parallel, neighbours
 from acdnet.scans.scan import ScanSlice
 from tests.reduction.make import body, volume
@@ -67,7 +69,7 @@ def test_results_come_in_order() -> None:
     assert list(in_parallel(lambda n: n * n, range(7), 3)) == [(n, n * n) for n in range(7)]
 
 
-def test_change_far_from_metal_is_measured_and_warned_of() -> None:
+def test_change_far_from_metal_is_measured() -> None:
     hu = np.full((96, 96), 40.0, np.float32)
     metal = np.zeros(hu.shape, bool)
     metal[5, 5] = True
@@ -78,5 +80,15 @@ def test_change_far_from_metal_is_measured_and_warned_of() -> None:
     assert found.most_change_hu == 100
     assert found.far_change_hu is not None
     assert found.far_change_hu > found.mean_change_hu
-    assert not look_at(slice_, metal, np.full_like(hu, 10.0)).warnings
-    assert look_at(slice_, metal, np.full_like(hu, 30.0)).warnings
+    assert found.soft_shift_hu == pytest.approx(change[hu < 100].mean(), rel=0.1)
+
+
+def test_slices_of_a_kind_are_told_in_one_line() -> None:
+    records = [SliceRecord(n, "reduced", 5, far_change_hu=20.0 + n, soft_shift_hu=-12.0) for n in (1, 2, 3, 5)]
+    records += [SliceRecord(4, "unchanged"), SliceRecord(6, "passed through", 9, saturated=True, reason="edge")]
+    assert cautions(records) == [
+        "slice 6 left as it came: edge",
+        "slices 1-3, 5: tissue further than 5 cm from metal changed by 21 to 25 HU on average",
+        "slices 1-3, 5: soft tissue was shifted by -12 HU on average",
+        "slice 6: the metal is cut off at the largest value the images can hold",
+    ]

@@ -201,7 +201,7 @@ def test_f40_what_a_derived_series_must_carry(tmp_path: Path) -> None:
                 assert new[name].value == old[name].value, name
     series_uids = {pydicom.dcmread(p).SeriesInstanceUID for p in (tmp_path / "out").rglob("*.dcm")}
     assert len(series_uids) == 2
-    assert "made by acdnet already" in reduce(tmp_path / "out/reduced", tmp_path / "again").text
+    assert "take the original" in reduce(tmp_path / "out/reduced", tmp_path / "again").text
     assert "difference series" in reduce(tmp_path / "out/difference", tmp_path / "no").text
 
 

@@ -24,12 +24,17 @@ def demo(
     with console.status("starting") as status:
         result = run_demo(out, model, lambda text: status.update(text))
     table = Table(COLUMNS[0], caption=f"{CAPTION}; model {result.model}", caption_justify="left")
-    for column in COLUMNS[1:]:
+    table.add_column(COLUMNS[1], justify="right")
+    table.add_column(COLUMNS[2])
+    for column in COLUMNS[3:]:
         table.add_column(column, justify="right")
     for row in result.rows:
-        table.add_row(*row.cells())
+        for line in row.lines():
+            table.add_row(*line)
     console.print(table)
-    for folder in result.folders:
-        console.print(f"{'DICOM series' if folder.name == 'original' else 'result'}: {folder}")
-    console.print(f"picture: {result.picture}")
+    here = Path.cwd()
+    for path in (*result.folders, result.picture):
+        name = {"original": "DICOM series", "result": "result"}.get(path.name, "picture")
+        console.print(f"{name}: {path.relative_to(here) if path.is_relative_to(here) else path}")
+    console.print("Next: open report.html in a result, or give `acdnet reduce` a series of your own.")
     console.print("Research use only. Not a medical device.", style="dim")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from acdnet.errors import InputRefused
+from acdnet.weights.shipped import find_model
 
 
 def info(
@@ -24,8 +25,10 @@ def info(
 def describe(path: Path) -> list[str]:
     """Return what is to be told, line by line."""
     if not path.exists():
-        raise InputRefused(f"{path}: no such file or folder")
+        return _model(find_model(str(path)))  # a shipped name, or a refusal that lists them
     name = path.name.lower()
+    if (path / "model.safetensors").is_file():
+        return _model(path / "model.safetensors")
     if name == "report.json":
         return _result(path.parent)
     if name.endswith(".png") and path.is_file():

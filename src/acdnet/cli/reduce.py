@@ -8,6 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from acdnet.errors import InputRefused
+
+INTERRUPTED = 130
 DONE_IN_PART = 4
 """Exit code: done, but files were skipped or slices with metal left as they came."""
 
@@ -43,6 +46,18 @@ def reduce(
 
     console = Console(highlight=False, soft_wrap=True, markup=False)
     how = Segmentation(segmentation, metal_threshold)
+    from acdnet.reduction.output import check_output, partial_of
+    from acdnet.reduction.reducer import check_method
+    from acdnet.weights.shipped import find_model
+
+    check_output(source, out.absolute())
+    check_method(method)
+    if method == "acdnet":
+        find_model(model)
+    if mask is not None and not mask.is_file():
+        raise InputRefused(f"{mask}: no such file")
+    if partial_of(out.absolute()).exists():
+        console.print("going on with an earlier run")
     with console.status("reading ..."):
         scan = open_scan(source, Opening(series, pixel_mm, accept_non_axial, accept_lossy))
     console.print(f"input: {scan.kind}, {', '.join(v for k, v in scan.about.items() if not k.endswith('sha256'))}")
@@ -54,7 +69,14 @@ def reduce(
     from acdnet.reduction.job import Settings, run_job
 
     settings = Settings(method, model, how, mask, device, workers, keep_private)
-    finished = _with_bar(console, lambda progress: run_job(scan, source, out, settings, progress))
+    told = len(scan.warnings)
+    try:
+        finished = _with_bar(console, lambda progress: run_job(scan, source, out, settings, progress))
+    except KeyboardInterrupt:
+        console.print("interrupted; give the same command again to go on where it was", style="yellow")
+        raise typer.Exit(INTERRUPTED) from None
+    for text in scan.warnings[told:]:
+        console.print(f"note: {text}", style="yellow")
     _tell(finished, console)
     if not finished.complete:
         raise typer.Exit(DONE_IN_PART)
@@ -83,13 +105,13 @@ def _tell(finished: Any, console: Any) -> None:
         f"{count} {name}" + (f" ({reasons[name]})" if name in reasons else "") for name, count in sorted(counts.items())
     )
     console.print(f"{len(finished.records)} slices by {finished.label}: {told}")
-    for record in finished.records:
-        if record.reason:
-            console.print(f"slice {record.number} left as it came: {record.reason}", style="yellow")
-        for text in record.warnings:
-            console.print(f"slice {record.number}: {text}", style="yellow")
+    from acdnet.reduction.report import cautions
+
+    for text in cautions(finished.records):
+        console.print(text, style="yellow")
     for reason, count in finished.skipped.items():
         console.print(f"skipped: {count} {reason}", style="yellow")
+    here = Path.cwd()
     for path in finished.files:
-        console.print(f"written: {path}")
+        console.print(f"written: {path.relative_to(here) if path.is_relative_to(here) else path}")
     console.print("Research use only. Not a medical device. Look at the original images too.", style="dim")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acdnet.errors import ConfigError, InputRefused
+from acdnet.errors import ConfigError, InputRefused, ResourceError
 
 if TYPE_CHECKING:
     from acdnet.slices import SliceRef, Source
@@ -85,6 +85,10 @@ def _check_preview(preview: Path | None, layout: str) -> None:
         raise ConfigError("--preview draws a store; leave out --layout")
     if preview.suffix.lower() != ".png":
         raise ConfigError(f"{preview}: the contact sheet is a PNG file; its name must end in .png")
+    try:
+        preview.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResourceError(f"{preview.parent}: cannot be made ({error.strerror})") from error
     check_writable([preview], overwrite=True)
 
 

@@ -15,7 +15,7 @@ from acdnet.pictures import BACKGROUND, INK, caption, save, show
 WINDOW_HU = (-200.0, 300.0)
 DIFFERENCE_HU = 300.0
 CAPTION = caption(
-    f"window {WINDOW_HU[0]:.0f} to {WINDOW_HU[1]:.0f} HU, removed ±{DIFFERENCE_HU:.0f} HU · RMSE of soft tissue · "
+    f"window {WINDOW_HU[0]:.0f} to {WINDOW_HU[1]:.0f} HU, difference ±{DIFFERENCE_HU:.0f} HU · RMSE of soft tissue · "
     "metal in red · phantoms by formula"
 )
 Image = NDArray[np.float32]
@@ -23,7 +23,7 @@ Image = NDArray[np.float32]
 
 def draw_comparison(cases: list[tuple[str, dict[str, Image], NDArray[np.bool_]]], path: Path) -> None:
     """Draw a row per patient: as scanned, LI, ACDNet, what it removed, truth. Images by name, `truth` among them."""
-    columns = ("as scanned", "LI", "ACDNet", "removed by ACDNet", "truth")
+    columns = ("as scanned", "LI", "ACDNet", "as scanned - ACDNet", "truth")
     figure = Figure(figsize=(2.9 * len(columns), 2.9 * len(cases) + 0.5), facecolor=BACKGROUND, layout="constrained")
     FigureCanvasAgg(figure)
     for row, (title, images, metal) in enumerate(cases):
@@ -32,7 +32,7 @@ def draw_comparison(cases: list[tuple[str, dict[str, Image], NDArray[np.bool_]]]
         rows, columns_ = _window(truth)
         for column, name in enumerate(columns):
             axes = figure.add_subplot(len(cases), len(columns), row * len(columns) + column + 1)
-            if name == "removed by ACDNet":
+            if name == "as scanned - ACDNet":
                 removed = np.where(metal, 0.0, images["as scanned"] - images["ACDNet"])
                 show(axes, removed[rows, columns_], metal[rows, columns_], -DIFFERENCE_HU, DIFFERENCE_HU)
             else:

@@ -16,14 +16,13 @@ from acdnet.dicom.create import new_series, write_series
 from acdnet.errors import InputRefused, ResourceError
 from acdnet.evaluate.metrics import hu_rmse, regions, window_psnr
 from acdnet.reduction.job import Settings, run_job
-from acdnet.reduction.record import REDUCED
 from acdnet.reduction.volume import reduce
 from acdnet.scans.dicom import DicomScan
 from acdnet.weights.card import read_card
 from acdnet.weights.shipped import find_model
 
-COLUMNS = ("patient", "slices with metal", "as scanned", "LI", "ACDNet")
-CAPTION = "PSNR (window 0 to 0.5 / cm) and RMSE of soft tissue, means over the slices with metal"
+COLUMNS = ("patient", "slices", "score", "as scanned", "LI", "ACDNet")
+CAPTION = "Means over the slices with metal: PSNR in the window 0 to 0.5 / cm, RMSE of soft tissue"
 MARK = ".acdnet-demo"
 """A file that tells a folder of the demonstration from one of the user's."""
 
@@ -39,10 +38,10 @@ class Row:
     psnr: tuple[float, ...]
     rmse: tuple[float, ...]
 
-    def cells(self) -> tuple[str, ...]:
-        """Return the row of a table with the columns `COLUMNS`."""
-        scores = (f"{psnr:.1f} dB, {rmse:.0f} HU" for psnr, rmse in zip(self.psnr, self.rmse, strict=True))
-        return self.title, str(self.slices), *scores
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the rows of a table with the columns `COLUMNS`."""
+        psnr, rmse = ([f"{value:.1f}" for value in values] for values in (self.psnr, self.rmse))
+        return [(self.title, str(self.slices), "PSNR, dB", *psnr), ("", "", "RMSE, HU", *rmse)]
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,7 @@ class Demo:
 
 def run_demo(out: Path, model: str = "default", say: Say = lambda _: None) -> Demo:
     """Run the demonstration in the folder `out`; one of an earlier demonstration is replaced."""
+    card = read_card(find_model(model))
     _fresh(out)
     rows, cases, folders = [], [], []
     for plan in PLANS:
@@ -69,15 +69,15 @@ def run_demo(out: Path, model: str = "default", say: Say = lambda _: None) -> De
         finished = run_job(DicomScan(series), series, out / patient.folder / "result", Settings(model=model), _quiet)
         scanned, after = (_volume(place) for place in (series, finished.out / "reduced"))
         images = {"as scanned": scanned, "LI": reduce(scanned, patient.spacing_mm, "li").hu, "ACDNet": after}
-        with_metal = [record.number - 1 for record in finished.records if record.status == REDUCED]
+        with_metal = [n for n, mask in enumerate(patient.metal) if mask.any()]
         rows.append(_score(patient, images, with_metal))
         middle = with_metal[len(with_metal) // 2]
         shown = {name: volume[middle] for name, volume in images.items()} | {"truth": patient.clean[middle]}
-        cases.append((plan.title, shown, patient.metal[middle]))
+        cases.append((f"{plan.title}, slice {middle + 1}", shown, patient.metal[middle]))
         folders += [series, finished.out]
     picture = out / "comparison.png"
     draw_comparison(cases, picture)
-    return Demo(read_card(find_model(model)).name, rows, picture, folders)
+    return Demo(card.name, rows, picture, folders)
 
 
 def _fresh(out: Path) -> None:

@@ -172,9 +172,13 @@ def _series(key: tuple[str, ...], members: list[tuple[Any, SliceFile]], skipped:
     mm = " x ".join(f"{float(value):.3g}" for value in header.PixelSpacing)
     axial = all(is_axial(*plane_of(one, part.file)) for one, part in members)
     kernel = _kernel(header)
-    title = f"{len(members)} slices of {spacing[0]:g} x {spacing[1]:g}, {mm} mm" + (
-        f", kernel {kernel}" if kernel else ""
-    )
+    steps = np.diff(sorted(part.height for _, part in members))
+    apart = f", {float(np.median(steps)):.3g} mm apart" if len(steps) else ""
+    count = f"{len(members)} slice{'s' if len(members) > 1 else ''}"
+    title = f"{count} of {spacing[0]:g} x {spacing[1]:g}, {mm} mm{apart}"
+    title += f", kernel {kernel}" if kernel else ""
+    if str(header.get("SeriesNumber") or "").strip("-").isdigit():
+        title += f", series number {header.SeriesNumber}"
     series = Series(_hash(key), title if axial else f"{title}, not axial", axial)
     seen: dict[str, SliceFile] = {}
     for _, part in members:
@@ -184,11 +188,7 @@ def _series(key: tuple[str, ...], members: list[tuple[Any, SliceFile]], skipped:
             continue
         seen[part.uid] = part
     series.slices = sorted(seen.values(), key=lambda part: (part.height, part.uid))
-    series.warnings = [
-        *_ours(header, first.file),
-        *_spacing_warnings(series.slices),
-        *_tilt_warnings(header, series.slices),
-    ]
+    series.warnings = [*_spacing_warnings(series.slices), *_tilt_warnings(header, series.slices)]
     return series
 
 
@@ -197,14 +197,16 @@ def _kernel(header: Any) -> str:
     return "/".join(str(part) for part in ([value] if isinstance(value, str) else value))[:16]
 
 
-def _ours(header: Any, file: Path) -> list[str]:
-    """Look out for what this program has written itself."""
+def check_not_ours(series: Series) -> None:
+    """Refuse what this program has written itself."""
+    file = series.slices[0].file
+    header = read_header(file, must_be_dicom=True)
     if "acdnet" not in str(header.get("DerivationDescription") or ""):
-        return []
+        return
     codes = [str(item.get("CodeValue", "")) for item in header.get("DerivationCodeSequence") or ()]
     if SUBTRACTION in codes:
         raise InputRefused(f"{file}: is of a difference series of acdnet, not a scan")
-    return ["the series was made by acdnet already; reduce the original instead"]
+    raise InputRefused(f"{file}: is of a series that acdnet has made; take the original instead")
 
 
 def _check_copies(first: Path, second: Path) -> None:
@@ -222,7 +224,7 @@ def _spacing_warnings(slices: list[SliceFile]) -> list[str]:
     usual = float(np.median(steps))
     gaps = int((steps > 1.5 * usual).sum()) if usual > 0 else 0
     if gaps:
-        return [f"slices are missing at {gaps} places"]
+        return [f"slices are missing at {gaps} place{'s' if gaps > 1 else ''}"]
     if usual <= 0 or np.abs(steps - usual).max() > UNEVEN * usual + 0.01:
         return ["the distance of the slices is uneven"]
     return []

@@ -57,7 +57,7 @@ def read_header(file: Path, must_be_dicom: bool) -> Any:
         raise InputRefused(f"{file}: cannot be read ({error.strerror})") from error
     if magic != b"DICM":
         if must_be_dicom:
-            raise InputRefused(f"{file}: is not a DICOM file; DICOM, NIfTI or PNGs with an index.csv are read")
+            raise InputRefused(f"{file}: is not a DICOM file, nor .nii, .nii.gz, .npy or .png by its name")
         return None
     try:
         meta = pydicom.filereader.read_file_meta_info(file)

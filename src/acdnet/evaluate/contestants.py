@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +46,7 @@ def contestant(name: str) -> Contestant:
     path = find_model("default" if name == "acdnet" else name)
     card = read_card(path)
     model = load_model(path)
-    folder = Path(name).parent.name if Path(name).name == "model.safetensors" else ""
-    label = "ACDNet" if name == "acdnet" else folder or card.name
+    label = "ACDNet" if name == "acdnet" else card.name
     patients = frozenset(card.training.patients if card.training else ())
     return Contestant(label, card.parameters, lambda case: reduce(model, case), True, patients)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
 from acdnet.data.store import Pair
@@ -95,11 +95,12 @@ def draw_sizes(evaluation: Evaluation, path: Path) -> None:
         results = sorted(evaluation.of(one.name), key=lambda result: result.metal_pixels)
         pixels, psnr = ([r.metal_pixels for r in results], [r.scores.window_psnr for r in results])
         colour = COLOURS[n % len(COLOURS)]
-        axis.scatter(pixels, psnr, s=8, alpha=0.35, color=colour, linewidths=0)
+        axis.scatter(pixels, psnr, s=12, alpha=0.6, color=colour, linewidths=0)
         axis.plot(*_trend(np.asarray(pixels), np.asarray(psnr)), color=colour, label=one.name, linewidth=2)
     axis.set_xscale("log")
+    axis.set_xticks([20, 50, 100, 200, 500, 1000, 2000])
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
-    axis.xaxis.set_minor_formatter(StrMethodFormatter("{x:.0f}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.set_xlabel("metal (pixels)", color=INK)
     axis.set_ylabel("PSNR, window (dB)", color=INK)
     axis.tick_params(colors=FAINT, which="both")

@@ -55,7 +55,9 @@ class Evaluation:
 def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int = 4) -> Iterator[int]:
     """Score all methods on all pairs, or on `count` of them; yield after each case how many are done."""
     chosen = some_of(len(pairs.infos()), count)
-    shown = set(chosen[:: max(1, len(chosen) // max(1, show))][:show])
+    infos = pairs.infos()
+    by_size = sorted(chosen, key=lambda index: infos[index].metal_pixels or 0)
+    shown = {by_size[place] for place in np.linspace(0, len(by_size) - 1, min(show, len(by_size))).astype(int)}
     for done, index in enumerate(chosen, 1):
         case = Case.read(pairs, index)
         images: dict[str, NDArray[np.float32]] = {}

@@ -44,7 +44,6 @@ class Findings:
     """Mean of |change| in the body further than 5 cm from metal; None where nothing lies so far."""
     soft_shift_hu: float
     """Mean change of soft tissue further than 1 cm from metal, with its sign."""
-    warnings: tuple[str, ...] = ()
 
 
 def check_scope(slice_: ScanSlice, number: int) -> None:
@@ -104,17 +103,10 @@ def look_at(slice_: ScanSlice, metal: Mask, change: Image) -> Findings:
     far = body & (away > FAR_MM)
     size = np.abs(np.where(metal, 0.0, change))
     far_change = float(size[far].mean()) if far.any() else None
-    warnings = []
-    if far_change is not None and far_change > MOST_FAR_CHANGE_HU:
-        warnings.append(
-            f"tissue further than {FAR_MM / 10:.0f} cm from metal changed by {far_change:.0f} HU on average"
-        )
     soft = body & (away > NEAR_MM) & (slice_.hu > SOFT_HU[0]) & (slice_.hu < SOFT_HU[1])
     shift = float(change[soft].mean()) if soft.any() else 0.0
-    if abs(shift) > MOST_SHIFT_HU:
-        warnings.append(f"soft tissue was shifted by {shift:+.0f} HU on average")
     mean = float(size[body].mean()) if body.any() else 0.0
-    return Findings(int(np.count_nonzero(size)), mean, float(size.max()), far_change, shift, tuple(warnings))
+    return Findings(int(np.count_nonzero(size)), mean, float(size.max()), far_change, shift)
 
 
 def _mm(slice_: ScanSlice) -> str:

@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from torch import OutOfMemoryError
 
 from acdnet import __version__
-from acdnet.errors import InputRefused, ResourceError
+from acdnet.errors import ResourceError
 from acdnet.files import locked, sha256, write_atomically
 from acdnet.reduction.guard import check_finite
 from acdnet.reduction.masks import read_mask
 from acdnet.reduction.metal import Segmentation
+from acdnet.reduction.output import check_output, claim, leave, partial_of
 from acdnet.reduction.record import PASSED, REDUCED, SliceRecord
 from acdnet.reduction.reducer import Reducer, make_reducer
 from acdnet.reduction.volume import Mask, find_all, in_parallel, treat
@@ -35,8 +36,8 @@ from acdnet.scans.scan import Provenance, Scan, ScanSlice
 
 MOST_WORKERS = 8
 MAPS = "maps"
-MARK = ".acdnet-partial"
-"""A file that tells our folders from others."""
+NO_AIR_HU, NO_TISSUE_HU = -300.0, 0.0
+"""A scan without anything darker, or without anything brighter, is likely to be in other units."""
 WORK = re.compile(r"[0-9a-f]{24}|result")
 """What our folders are called."""
 
@@ -83,7 +84,7 @@ def run_job(scan: Scan, source: Path, out: Path, settings: Settings, progress: P
     out = out.absolute()
     check_output(source, out)
     reducer = make_reducer(settings.method, settings.model, settings.device)
-    partial = _claim(out.parent / f".{out.name}.partial")
+    partial = claim(partial_of(out))
     try:
         with locked(partial / ".lock"):
             check_output(source, out)  # another process may have finished meanwhile
@@ -94,43 +95,8 @@ def run_job(scan: Scan, source: Path, out: Path, settings: Settings, progress: P
     except (MemoryError, OutOfMemoryError) as error:
         raise ResourceError("not enough memory; try --workers 1, or --device cpu") from error
     finally:
-        _leave(partial)
+        leave(partial)
     return finished
-
-
-def _claim(partial: Path) -> Path:
-    """Make the folder that a result grows in, or find that of an earlier run; what is not ours is not touched."""
-    if partial.is_symlink() or (partial.exists() and not partial.is_dir()):
-        raise InputRefused(f"{partial}: is in the way; it is where the result would grow")
-    if partial.exists() and not (partial / MARK).exists() and any(partial.iterdir()):
-        raise InputRefused(f"{partial}: is not a folder of an earlier run, and it is in the way")
-    try:
-        partial.mkdir(parents=True, exist_ok=True)
-        (partial / MARK).touch()
-    except OSError as error:
-        raise ResourceError(f"{partial}: cannot be made ({error.strerror})") from error
-    return partial
-
-
-def _leave(partial: Path) -> None:
-    """Remove the folder if nothing was begun in it."""
-    if partial.is_dir() and {path.name for path in partial.iterdir()} <= {MARK}:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def check_output(source: Path, out: Path) -> None:
-    """Refuse an output that would touch the input, or what is there already."""
-    if out == Path.cwd():
-        raise InputRefused(f"{out}: is the current folder; name a new one")
-    if out.is_symlink():
-        raise InputRefused(f"{out}: is a link; links are not followed")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputRefused(f"{out}: exists already and is not an empty folder; choose another")
-    origin, target = source.resolve(), out.resolve()
-    if origin.is_dir() and target.is_relative_to(origin):
-        raise InputRefused(f"{out}: lies in the input folder; choose another place")
-    if not out.parent.exists():
-        raise InputRefused(f"{out.parent}: no such folder")
 
 
 def _work(scan: Scan, out: Path, partial: Path, settings: Settings, reducer: Reducer, progress: Progress) -> Finished:
@@ -162,13 +128,20 @@ def _look(scan: Scan, settings: Settings, progress: Progress) -> tuple[list[Mask
     hashes: list[str] = []
     odd: list[int] = []
 
+    lowest, highest = np.inf, -np.inf
+
     def seen(n: int, slice_: ScanSlice) -> None:
+        nonlocal lowest, highest
+        finite = slice_.hu[np.isfinite(slice_.hu)]
+        lowest, highest = min(lowest, finite.min(initial=lowest)), max(highest, finite.max(initial=highest))
         if not np.isfinite(slice_.hu).all():
             odd.append(n)
         hashes.append(sha256(slice_.hu.tobytes() + repr(slice_.spacing_mm).encode()))
         progress("looking for metal", len(hashes), len(scan))
 
     found = list(find_all(scan, settings.segmentation, seen))
+    if lowest > NO_AIR_HU or highest < NO_TISSUE_HU:
+        scan.warnings.append(f"values reach from {lowest:.4g} to {highest:.4g}; are these HU?")
     if settings.mask is not None:
         found = read_mask(settings.mask, scan, [(mask.shape[0], mask.shape[1]) for mask in found])
         hashes += [sha256(np.packbits(mask).tobytes()) for mask in found]
@@ -189,7 +162,7 @@ def _provenance(settings: Settings, reducer: Reducer, content: str) -> Provenanc
     parts = [content, reducer.name, reducer.identity, metal, reducer.device, str(settings.keep_private), __version__]
     identity = sha256("|".join(parts).encode())
     created = datetime.now(UTC).strftime("%Y%m%d%H%M%S")
-    return Provenance(reducer.name, description, identity, created, settings.keep_private)
+    return Provenance(reducer.name, description, identity, created, metal, settings.keep_private)
 
 
 def _resume(partial: Path, provenance: Provenance) -> Path:
@@ -244,7 +217,7 @@ def _write(scan: Scan, masks: list[Mask], work: Path, result: Path, finished: Fi
         if mask.any():
             with np.load(path) as kept:
                 told = json.loads(kept["record"].tobytes())
-                record = SliceRecord(**{**told, "warnings": tuple(told["warnings"])})
+                record = SliceRecord(**told)
                 change, doubt = (kept.get(name, None) for name in ("change", "doubt"))
         writer.write(n, change)
         finished.records.append(record)
@@ -254,7 +227,7 @@ def _write(scan: Scan, masks: list[Mask], work: Path, result: Path, finished: Fi
             looks.append(Look(n, record, change, doubt, mask))
             looks = sorted(looks, key=lambda look: -look.record.mean_change_hu)[: Look.MOST]
         progress("writing", n + 1, len(masks))
-    finished.files = writer.close()
+    finished.files = [*writer.close(), result / MAPS]
     finished.files += write_report(finished, result, [(look, scan.read(look.number)) for look in looks])
 
 

@@ -5,7 +5,7 @@
    metal that is its true edge, half way up; for one that a 12-bit scanner cuts off at 3071 HU it is the plateau.
 3. Holes: the inside of a large implant can be so starved of photons that it is darker than its rim.
 4. Small and not very bright: noise or dense bone, unless the slices above or below have metal there too.
-5. Through the slices: next to metal, less is needed to believe in metal.
+5. Through the slices: where there is metal above or below, a little less than the threshold is enough.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from acdnet.errors import ConfigError, check_limits
 
 Mask = NDArray[np.bool_]
 
-FLOOR_HU = 1850.0
-"""Nothing darker is metal: compact bone comes near this."""
+FLOOR_HU = 2200.0
+"""Nothing darker is metal: compact bone and most enamel stay below."""
+PARTIAL_SHARE = 0.9
+"""Share of the threshold that is enough for metal where the slices above or below have metal."""
 EDGE_SHARE = 0.6
 """Metal ends where the image falls below this share of the brightest pixel nearby."""
 NEARBY_MM = 4.0
@@ -109,7 +111,8 @@ def candidates(hu: NDArray[np.float32], spacing_mm: tuple[float, float], how: Se
     grown = _touching(edge & reached, seeds)
     sure, small = _by_size(grown, seeds, image, pixel_mm)
     filled = _without_holes(sure, image)
-    return Candidates(shape, window, filled, small, edge & ~filled & ~small)
+    maybe = edge & (image > PARTIAL_SHARE * how.threshold_hu) & ~filled & ~small
+    return Candidates(shape, window, filled, small, maybe)
 
 
 def through_slices(found: Sequence[Candidates]) -> Iterator[Mask]:
@@ -123,7 +126,7 @@ def through_slices(found: Sequence[Candidates]) -> Iterator[Mask]:
         certain = np.logical_or.reduce([other.whole("sure") for other in beside])
         bright = np.logical_or.reduce([certain, *(other.whole("small") for other in beside)])
         goes_on = _touching(small, small & ndimage.binary_dilation(bright, EIGHT))
-        yield sure | goes_on | _touching(maybe, maybe & certain)
+        yield sure | goes_on | (maybe & certain)
 
 
 def _crop(mask: Mask, spacing_mm: tuple[float, float]) -> tuple[slice, slice]:

@@ -48,7 +48,7 @@ def _panels(look: Look, slice_: ScanSlice) -> list[tuple[str, NDArray[np.uint8]]
     panels = [
         ("before", _grey(before, *WINDOW_HU)),
         ("after", _grey(before + change, *WINDOW_HU)),
-        (f"difference, ±{CHANGE_HU:.0f} HU", _grey(change, -CHANGE_HU, CHANGE_HU)),
+        (f"after - before, ±{CHANGE_HU:.0f} HU", _grey(change, -CHANGE_HU, CHANGE_HU)),
     ]
     if look.doubt is not None:
         panels.append((f"expected error, 0 to {DOUBT_HU:.0f} HU", _heat(look.doubt / DOUBT_HU)))

@@ -27,7 +27,6 @@ class SliceRecord:
     far_change_hu: float | None = None
     soft_shift_hu: float = 0.0
     expected_error_hu: float | None = None
-    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, rounded for people."""
@@ -54,5 +53,4 @@ def reduced(number: int, metal_pixels: int, saturated: bool, findings: Findings,
         f.far_change_hu,
         f.soft_shift_hu,
         doubt,
-        f.warnings,
     )

@@ -55,16 +55,21 @@ class Reducer:
 
 def make_reducer(name: str, model: str = "default", device: str = "auto") -> Reducer:
     """Find a method by name; `model` is the name or the file of a network's weights."""
-    if name in METHODS and name != "input":
+    check_method(name)
+    if name in METHODS:
         return Reducer(name, name.upper(), name, partial(_classical, name))
-    if name not in NETWORKS:
-        known = [*NETWORKS, *(known for known in METHODS if known != "input")]
-        raise ConfigError(f"no method {name!r}; there are {', '.join(known)}")
     path = find_model(model)
     card = read_card(path)
     chosen = choose_device(device)
     network = load_model(path, device=chosen)
     return Reducer(name, f"ACDNet ({card.name})", card.sha256, partial(_network, network), chosen.split(":")[0])
+
+
+def check_method(name: str) -> None:
+    """Refuse a name that no method has."""
+    known = [*NETWORKS, *(known for known in METHODS if known != "input")]
+    if name not in known:
+        raise ConfigError(f"no method {name!r}; there are {', '.join(known)}")
 
 
 def choose_device(device: str) -> str:

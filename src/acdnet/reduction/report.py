@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from acdnet import __version__
 from acdnet.files import write_atomically
+from acdnet.reduction.guard import MOST_FAR_CHANGE_HU, MOST_SHIFT_HU
 from acdnet.reduction.record import PASSED, REDUCED, UNCHANGED, SliceRecord
 from acdnet.scans.scan import ScanSlice
 
@@ -28,10 +29,14 @@ ADVICE = (
     "What a strong artifact hides can be lost; look at the difference images for anatomy that was taken away.",
     "Trust the image least beside metal and where the expected error is high.",
 )
+LEGEND = (
+    "Before and after in the window -160 to 240 HU; the difference is after minus before; metal is outlined in red. "
+    "The expected error is the network's own doubt: it tells where to look first, and is no bound."
+)
 STYLE = """
 body { background: #101418; color: #e8eaed; font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1180px;
   padding: 0 1rem }
-h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin-top: 2rem }
+h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem } h3 { font-size: 1rem; margin: 1rem 0 0 }
 table { border-collapse: collapse } td, th { padding: .2rem .9rem .2rem 0; text-align: right; white-space: nowrap }
 td:first-child, th:first-child, td.text { text-align: left } th { color: #9aa0a6; font-weight: normal }
 .notice { border-left: 4px solid #db2129; padding: .3rem .8rem; background: #1b2126 } .warn { color: #f6c26b }
@@ -76,22 +81,24 @@ def as_dict(finished: Finished) -> dict[str, Any]:
         "source": finished.about,
         "counts": {name: status.get(name, 0) for name in (REDUCED, UNCHANGED, PASSED)},
         "skipped_files": finished.skipped,
-        "warnings": finished.warnings,
+        "cautions": [*finished.warnings, *cautions(finished.records)],
         "slices": [record.to_dict() for record in finished.records],
     }
 
 
 def _page(finished: Finished, data: dict[str, Any], pictures: list[tuple[Look, bytes]]) -> str:
     counts = data["counts"]
-    rows = [("method", finished.label), *finished.about.items()]
+    made = finished.provenance.created
+    rows = [("method", finished.label), ("metal", finished.provenance.metal)]
+    rows += [(name, text) for name, text in finished.about.items() if not name.endswith("sha256")]
+    rows.append(("made", f"{made[:4]}-{made[4:6]}-{made[6:8]} {made[8:10]}:{made[10:12]} UTC"))
     rows += [(f"slices {name}", str(count)) for name, count in counts.items()]
     rows += [(f"skipped: {reason}", str(count)) for reason, count in finished.skipped.items()]
     facts = "".join(f"<tr><td>{_e(name)}</td><td class=text>{_e(value)}</td></tr>" for name, value in rows)
-    cautions = [*finished.warnings, *_cautions(finished.records)]
-    careful = "".join(f"<li class=warn>{_e(text)}</li>" for text in cautions)
+    careful = "".join(f"<li class=warn>{_e(text)}</li>" for text in data["cautions"])
     careful += "".join(f"<li>{_e(text)}</li>" for text in ADVICE)
     shown = "".join(
-        f"<h2>Slice {look.number + 1}</h2><img alt='before, after, difference and expected error' "
+        f"<h3>Slice {look.number + 1}</h3><img alt='before, after, difference and expected error' "
         f"src='data:image/png;base64,{base64.b64encode(picture).decode()}'>"
         for look, picture in pictures
     )
@@ -100,19 +107,43 @@ def _page(finished: Finished, data: dict[str, Any], pictures: list[tuple[Look, b
         f"<style>{STYLE}</style>"
         f"<h1>Metal artifact reduction</h1><p class=notice>{_e(NOTICE)}</p><table>{facts}</table>"
         f"<h2>Where to be careful</h2><ul>{careful}</ul>"
-        f"{shown and '<h2>The slices that changed most</h2>'}{shown}"
+        f"{shown and f'<h2>The slices that changed most</h2><p>{LEGEND}</p>'}{shown}"
         f"<h2>All slices with metal</h2>{_table(finished.records)}"
         f"<footer>acdnet {_e(__version__)} &middot; {_e(NOTICE)}</footer></html>"
     )
 
 
-def _cautions(records: list[SliceRecord]) -> list[str]:
-    """Sum up what slices warn of."""
-    found = [f"slice {r.number} was left as it came: {r.reason}" for r in records if r.status == PASSED]
-    found += [f"slice {r.number}: {text}" for r in records for text in r.warnings]
-    if saturated := sum(r.saturated for r in records):
-        found.append(f"in {saturated} slices the metal is cut off at the largest value the images can hold")
+def cautions(records: list[SliceRecord]) -> list[str]:
+    """Sum up what is to be said about slices, one line for all slices of a kind."""
+    found = []
+    for reason in dict.fromkeys(r.reason for r in records if r.status == PASSED):
+        found.append(f"{_slices([r for r in records if r.reason == reason])} left as it came: {reason}")
+    if far := [r for r in records if (r.far_change_hu or 0.0) > MOST_FAR_CHANGE_HU]:
+        span = _span([r.far_change_hu or 0.0 for r in far])
+        found.append(f"{_slices(far)}: tissue further than 5 cm from metal changed by {span} HU on average")
+    if shifted := [r for r in records if abs(r.soft_shift_hu) > MOST_SHIFT_HU]:
+        span = _span([r.soft_shift_hu for r in shifted])
+        found.append(f"{_slices(shifted)}: soft tissue was shifted by {span} HU on average")
+    if saturated := [r for r in records if r.saturated]:
+        found.append(f"{_slices(saturated)}: the metal is cut off at the largest value the images can hold")
     return found
+
+
+def _slices(records: list[SliceRecord]) -> str:
+    """Name slices by their numbers, runs of them shortened: slices 3-7, 9."""
+    runs: list[list[int]] = []
+    for number in sorted(r.number for r in records):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    told = ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+    return f"slice{'s' if len(records) > 1 else ''} {told}"
+
+
+def _span(values: list[float]) -> str:
+    low, high = round(min(values)), round(max(values))
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def _table(records: list[SliceRecord]) -> str:

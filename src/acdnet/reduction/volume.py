@@ -74,7 +74,10 @@ def reduce(
 
 
 def _spacing(spacing_mm: Sequence[float]) -> tuple[float, ...]:
-    given = tuple(float(mm) for mm in spacing_mm)
+    try:
+        given = tuple(float(mm) for mm in spacing_mm)
+    except TypeError:
+        given = ()
     if len(given) not in (2, 3) or not all(np.isfinite(mm) and mm > 0 for mm in given):
         raise InputRefused(f"spacing_mm is {spacing_mm}; rows and columns, or slices, rows and columns, in mm")
     return given

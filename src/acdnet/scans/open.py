@@ -40,9 +40,12 @@ def open_scan(path: Path, how: Opening) -> Scan:
 
         mm = _pixel_mm(path, how)
         return PngScan(path, (mm, mm))
+    from acdnet.dicom.series import check_not_ours
     from acdnet.scans.dicom import DicomScan
 
-    return DicomScan(path, how.series, how.any_plane, how.accept_lossy)
+    scan = DicomScan(path, how.series, how.any_plane, how.accept_lossy)
+    check_not_ours(scan.series)
+    return scan
 
 
 def _is_of_pictures(folder: Path) -> bool:

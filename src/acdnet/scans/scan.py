@@ -40,7 +40,9 @@ class Provenance:
     identity: str
     """A hash of everything that decides the pixels."""
     created: str
-    """When, as YYYYMMDDHHMMSS."""
+    """When, in UTC, as YYYYMMDDHHMMSS."""
+    metal: str = ""
+    """How the metal was found."""
     keep_private: bool = False
 
 
