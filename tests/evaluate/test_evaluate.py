@@ -148,7 +148,7 @@ def test_unknown_and_doubled_methods_are_refused() -> None:
     with pytest.raises(InputRefused, match="no shipped model"):
         contestants(["magic"])
     with pytest.raises(ConfigError, match="two methods"):
-        contestants(["demo-s", "default"])
+        contestants(["clinical-s", "default"])
     with pytest.raises(ConfigError, match="no method"):
         contestants([])
 

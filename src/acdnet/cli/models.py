@@ -25,7 +25,7 @@ def models() -> None:
     shipped.add_column("size", justify="right")
     for card, path, aliases in shipped_cards():
         name = f"{card.name} ({', '.join(aliases)})" if aliases else card.name
-        score = "\n".join(f"{value:g}  {what}" for what, value in card.scores.items())
+        score = "\n".join(f"{what.removeprefix('validation: ')} {value:.1f}" for what, value in card.scores.items())
         shipped.add_row(
             escape(name),
             escape(card.architecture),

@@ -33,7 +33,7 @@ class Plan:
 
 
 PLANS = (
-    Plan("hip prosthesis", "pelvis", "hip-cup", "CoCrMo", 2_000_001),
+    Plan("hip prosthesis", "pelvis", "hip-cup", "CoCrMo", 2_000_004),
     Plan("dental fillings", "head", "fillings", "amalgam", 2_000_009),
 )
 

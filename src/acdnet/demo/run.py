@@ -22,7 +22,7 @@ from acdnet.weights.card import read_card
 from acdnet.weights.shipped import find_model
 
 COLUMNS = ("patient", "slices", "score", "as scanned", "LI", "ACDNet")
-CAPTION = "Means over the slices with metal: PSNR in the window 0 to 0.5 / cm, RMSE of soft tissue"
+CAPTION = "Means over the slices with metal: PSNR in the window 0 to 0.5 / cm, RMSE of soft tissue; outside the metal"
 MARK = ".acdnet-demo"
 """A file that tells a folder of the demonstration from one of the user's."""
 
@@ -68,12 +68,14 @@ def run_demo(out: Path, model: str = "default", say: Say = lambda _: None) -> De
         say(f"reducing the series of {len(patient.scanned)} slices")
         finished = run_job(DicomScan(series), series, out / patient.folder / "result", Settings(model=model), _quiet)
         scanned, after = (_volume(place) for place in (series, finished.out / "reduced"))
-        images = {"as scanned": scanned, "LI": reduce(scanned, patient.spacing_mm, "li").hu, "ACDNet": after}
+        by_li = reduce(scanned, patient.spacing_mm, "li")
+        images = {"as scanned": scanned, "LI": by_li.hu, "ACDNet": after}
+        metal = patient.metal | by_li.metal  # what was taken for metal is as scanned in all of them
         with_metal = [n for n, mask in enumerate(patient.metal) if mask.any()]
-        rows.append(_score(patient, images, with_metal))
+        rows.append(_score(patient, images, metal, with_metal))
         middle = with_metal[len(with_metal) // 2]
         shown = {name: volume[middle] for name, volume in images.items()} | {"truth": patient.clean[middle]}
-        cases.append((f"{plan.title}, slice {middle + 1}", shown, patient.metal[middle]))
+        cases.append((f"{plan.title}, slice {middle + 1}", shown, metal[middle]))
         folders += [series, finished.out]
     picture = out / "comparison.png"
     draw_comparison(cases, picture)
@@ -101,15 +103,16 @@ def _volume(folder: Path) -> NDArray[np.float32]:
     return np.stack([scan.read(n).hu for n in range(len(scan))])
 
 
-def _score(patient: Patient, images: dict[str, NDArray[np.float32]], slices: list[int]) -> Row:
+def _score(
+    patient: Patient, images: dict[str, NDArray[np.float32]], metal: NDArray[np.bool_], slices: list[int]
+) -> Row:
     psnr, rmse = [], []
     for volume in images.values():
         both = []
         for n in slices:
-            clean, metal = patient.clean[n], patient.metal[n]
-            both.append(
-                (window_psnr(volume[n], clean, metal), hu_rmse(volume[n], clean, regions(clean, metal)["soft"]))
-            )
+            soft = regions(patient.clean[n], metal[n])["soft"]
+            psnr_ = window_psnr(volume[n], patient.clean[n], metal[n])
+            both.append((psnr_, hu_rmse(volume[n], patient.clean[n], soft)))
         means = np.mean(both, axis=0)
         psnr.append(float(means[0]))
         rmse.append(float(means[1]))

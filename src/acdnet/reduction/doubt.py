@@ -17,8 +17,9 @@ from acdnet.units import HU_PER_UNIT
 
 LAST_STAGES = 3
 SMOOTH_PIXELS = 2.0
-RESIDUAL_SHARE, SPREAD_SHARE = 1.0, 1.0
-"""What a HU of residual and of spread adds to the expected error."""
+LEAST_HU, RESIDUAL_SHARE, SPREAD_SHARE = 1.8, 0.9, 3.9
+"""The expected error: so many HU, and for each HU of residual and of spread; fitted to the mean |error| of 20 held-out
+pairs of the clinical protocol with the default model."""
 
 
 def expected_error(found: Decomposition, Y: torch.Tensor, metal: NDArray[np.bool_]) -> NDArray[np.float32]:
@@ -27,7 +28,7 @@ def expected_error(found: Decomposition, Y: torch.Tensor, metal: NDArray[np.bool
     residual = (Y[0, 0] - X - A).abs().cpu().numpy()
     last = torch.stack([*(image[0, 0] for image in found.images[-LAST_STAGES:]), X])
     spread = last.std(0).cpu().numpy()
-    told = HU_PER_UNIT * (RESIDUAL_SHARE * residual + SPREAD_SHARE * spread)
+    told = LEAST_HU + HU_PER_UNIT * (RESIDUAL_SHARE * residual + SPREAD_SHARE * spread)
     weight = gaussian_filter((~metal).astype(np.float32), SMOOTH_PIXELS)
     smooth = gaussian_filter(np.where(metal, 0.0, told).astype(np.float32), SMOOTH_PIXELS) / np.maximum(weight, 1e-3)
     return np.asarray(np.where(metal, 0.0, smooth), np.float32)

@@ -9,7 +9,7 @@ from acdnet.weights.card import Card, read_card
 
 FOLDER = Path(__file__).parent / "models"
 
-ALIASES = {"default": "demo-s"}
+ALIASES = {"default": "clinical-s"}
 """Names for what a model is used for: `default` is the one that images are reduced with."""
 
 
