@@ -1,6 +1,7 @@
 """Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
 
-No number in them is typed by hand. Parts: demo, bench, training, reduction, trust, physics, methods, preview; without
+No number in them is typed by hand. Parts: demo, bench, training, reduction, phantoms, trust, physics, methods,
+preview; without
 an argument, all.
 """
 
@@ -73,6 +74,13 @@ def reduction() -> None:
     put(REDUCE, "reduce table", f"{table}\n\n{note}")
 
 
+def phantoms() -> None:
+    """Score the default model on consecutive phantoms."""
+    from benchmarks.phantoms import COLUMNS, measure
+
+    put(README, "phantom table", markdown(COLUMNS, measure(), texts=1))
+
+
 def trust() -> None:
     """Measure whether metal is found and errors are expected where they are."""
     from benchmarks.trust import PAIRS, phantoms, rank_correlations, segmentation
@@ -122,7 +130,9 @@ def preview() -> None:
 
 def main() -> None:
     """Write the parts that are asked for."""
-    parts = {part.__name__: part for part in (demo, bench, training, reduction, trust, physics, methods, preview)}
+    parts = {
+        part.__name__: part for part in (demo, bench, training, reduction, phantoms, trust, physics, methods, preview)
+    }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *parts], default=[])
     for name in parser.parse_args().parts or parts:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from scipy.optimize import nnls
 from scipy.stats import spearmanr
 
 from acdnet.data.build import build
@@ -20,12 +22,15 @@ from acdnet.data.pairs import PairSet, open_pairs, some_of
 from acdnet.data.recipe import Recipe
 from acdnet.data.sources import open_source
 from acdnet.evaluate.groups import size_groups
+from acdnet.model.border import decompose_hu, to_hu, to_network
+from acdnet.reduction.doubt import signs
 from acdnet.reduction.metal import Segmentation, find_metal, overlap
 from acdnet.reduction.reducer import make_reducer, reduce_slice
+from acdnet.weights.load import load_model
 
 PHANTOMS, PAIRS = 24, 48
-SAMPLE = 20_000
-"""Pixels of the body that are ranked in each pair."""
+SAMPLE, FITTED = 20_000, 8_000
+"""Pixels of the body that are ranked, and fitted to, in each pair."""
 BODY_HU = -500.0
 KINDS = (("auto", Segmentation()), ("threshold of the paper", Segmentation("threshold")))
 
@@ -66,6 +71,28 @@ def rank_correlations(pairs: PairSet, count: int, model: str) -> Iterator[float]
         yield float(spearmanr(outcome.doubt.ravel()[some], error.ravel()[some]).statistic)
 
 
+def fit(pairs: PairSet, count: int, model: str) -> Iterator[str]:
+    """Fit the expected error to the true one; yield the weights, and how well they tell the size of an error."""
+    network = load_model(model)
+    told, errors = [], []
+    for index in some_of(len(pairs.infos()), count):
+        pair = pairs.read(index)
+        found = decompose_hu(network, pair.corrupted, pair.li, pair.metal)
+        some = np.random.default_rng(index).permutation(np.flatnonzero((pair.clean > BODY_HU) & ~pair.metal))[:FITTED]
+        both = signs(found, to_network(pair.corrupted), pair.metal)
+        told.append(np.stack([np.ones(len(some)), *(sign.ravel()[some] for sign in both)], 1))
+        errors.append(np.abs(to_hu(found.image) - pair.clean).ravel()[some])
+    A, error = np.concatenate(told), np.concatenate(errors)
+    weight = 1 / (10 + A[:, 1:].sum(1))  # so that the few large errors do not decide alone
+    shares, _ = nnls(A * weight[:, None], error * weight)
+    yield f"least {shares[0]:.2f} HU, residual x {shares[1]:.2f}, spread x {shares[2]:.2f}"
+    expected = A @ shares
+    for low, high in itertools.pairwise((0, 5, 10, 20, 40, 80, np.inf)):
+        there = (expected >= low) & (expected < high)
+        if there.any():
+            yield f"expected {low} to {high} HU: {int(there.sum())} pixels, true mean {error[there].mean():.1f} HU"
+
+
 def phantoms(folder: Path) -> PairSet:
     """Make clinical pairs of phantoms."""
     store = folder / "store"
@@ -79,9 +106,13 @@ def main() -> None:
     parser.add_argument("store", type=Path, nargs="?")
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--model", default="default")
+    parser.add_argument("--fit", action="store_true", help="fit the weights of the expected error instead")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         pairs = open_pairs(args.store) if args.store else phantoms(Path(folder))
+        if args.fit:
+            print(*fit(pairs, args.pairs, args.model), sep="\n")
+            return
         columns, rows = segmentation(pairs, args.pairs)
         table = Table(*columns, title="Dice coefficient of the metal")
         for row in rows:

@@ -37,6 +37,16 @@ def read_limited(path: Path, limit: int) -> bytes:
     return data
 
 
+def leads_inside(path: Path, root: Path) -> bool:
+    """Tell whether a path is what it seems or a link to something in the folder `root`."""
+    if not path.is_symlink():
+        return True
+    try:
+        return path.resolve(strict=True).is_relative_to(root.resolve())
+    except (OSError, RuntimeError):  # nowhere, or in a circle
+        return False
+
+
 def check_writable(paths: list[Path], overwrite: bool) -> None:
     """Refuse to write where there is no folder, where a folder is, or where a file is that may not be overwritten."""
     for path in paths:

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
+from acdnet.units import AIR_HU
 
 PLAUSIBLE_MM = (0.05, 5.0)
 """Sizes of pixels in mm that are believed."""
 SPLITS = ("train", "val", "test")
 SHARES = (0.8, 0.1, 0.1)
 """Shares of the patients in the splits, where the source does not say."""
-AIR_HU = -1000.0
 
 
 @dataclass(frozen=True)

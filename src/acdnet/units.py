@@ -27,6 +27,13 @@ HU_PER_UNIT = 1000.0 * MU_CEILING / (NETWORK_RANGE * WATER_MU)
 """One network unit in HU, for differences such as artifacts (about 20 HU)."""
 
 
+AIR_HU = -1000.0
+"""Nothing at all."""
+
+TWELVE_BITS_HU = 3071.0
+"""The largest HU of images with 12 bits, at which most scanners cut metal off."""
+
+
 def mu_from_hu(hu: Array) -> Array:
     """Convert HU to attenuation in 1/cm."""
     mu: Array = WATER_MU * (1.0 + hu / 1000.0)

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.dicom.tags import CT_STORAGE
+from acdnet.units import TWELVE_BITS_HU
 
 EXPLICIT = "1.2.840.10008.1.2.1"
 INTERCEPT = -1024
-TWELVE_BITS = 3071.0
-"""The largest HU of most scanners."""
 
 
 def new_series(volume_hu: NDArray[Any], spacing_mm: tuple[float, float, float], name: str, **tags: Any) -> list[Any]:
@@ -41,7 +40,7 @@ def new_slice(hu: NDArray[Any], spacing_mm: tuple[float, float, float], name: st
 
     step, rows_mm, columns_mm = spacing_mm
     rows, columns = hu.shape
-    stored = np.clip(np.rint(hu) - INTERCEPT, 0, TWELVE_BITS - INTERCEPT).astype("<u2")
+    stored = np.clip(np.rint(hu) - INTERCEPT, 0, TWELVE_BITS_HU - INTERCEPT).astype("<u2")
     known: dict[str, Any] = {
         "SpecificCharacterSet": "ISO_IR 192",
         "ImageType": ["ORIGINAL", "PRIMARY", "AXIAL"],

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused, MissingExtra
+from acdnet.units import AIR_HU
 
 IMPLAUSIBLE_HU = 31_000.0
 IMPLAUSIBLE_SHARE = 0.01
-AIR_HU = -1000.0
 CODECS = {
     "1.2.840.10008.1.2.4.57": ("JPEG lossless", "gdcm", "python-gdcm"),
     "1.2.840.10008.1.2.4.70": ("JPEG lossless", "gdcm", "python-gdcm"),

@@ -13,7 +13,7 @@ import numpy as np
 
 from acdnet.dicom.tags import check_complete, is_axial, number, plane_of, read_dataset, read_header, why_no_slice
 from acdnet.errors import InputRefused, OutOfScope
-from acdnet.files import sha256
+from acdnet.files import leads_inside, sha256
 
 UNEVEN = 0.02
 """Share by which the distance of slices may vary before it is called uneven."""
@@ -129,21 +129,13 @@ def choose(found: Found, path: Path, wanted: int | None, any_plane: bool) -> Ser
 def _files(path: Path) -> Iterable[Path]:
     if path.is_file():
         return [path]
-    root = path.resolve()
     files = []
     for file in sorted(path.rglob("*")):
-        if file.is_symlink() and not _leads_inside(file, root):
+        if not leads_inside(file, path):
             raise InputRefused(f"{file}: is a link that leads out of the folder; links are not followed")
         if file.is_file():
             files.append(file)
     return files
-
-
-def _leads_inside(link: Path, root: Path) -> bool:
-    try:
-        return link.resolve(strict=True).is_relative_to(root)
-    except (OSError, RuntimeError):  # nowhere, or in a circle
-        return False
 
 
 def _key(header: Any) -> tuple[str, ...]:
@@ -177,6 +169,8 @@ def _series(key: tuple[str, ...], members: list[tuple[Any, SliceFile]], skipped:
     count = f"{len(members)} slice{'s' if len(members) > 1 else ''}"
     title = f"{count} of {spacing[0]:g} x {spacing[1]:g}, {mm} mm{apart}"
     title += f", kernel {kernel}" if kernel else ""
+    if "acdnet" in str(header.get("DerivationDescription") or ""):
+        title += ", made by acdnet"
     if str(header.get("SeriesNumber") or "").strip("-").isdigit():
         title += f", series number {header.SeriesNumber}"
     series = Series(_hash(key), title if axial else f"{title}, not axial", axial)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt, map_coordinates
 
-AIR_HU = -1000.0
+from acdnet.units import AIR_HU
+
 SQUARE = 1e-3
 """Pixels whose sides differ by less are taken for square."""
 FADE_PIXELS = 4.0

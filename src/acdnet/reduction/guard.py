@@ -10,6 +10,7 @@ from scipy.ndimage import binary_dilation, distance_transform_edt
 
 from acdnet.errors import InputRefused, OutOfScope
 from acdnet.scans.scan import ScanSlice
+from acdnet.units import TWELVE_BITS_HU
 
 Image = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -27,7 +28,6 @@ MOST_FAR_CHANGE_HU = 20.0
 MOST_SHIFT_HU = 10.0
 """Mean change of soft tissue, with its sign, that is worth a warning: tissue must stay what it is."""
 SOFT_HU = (-200.0, 200.0)
-TWELVE_BITS_HU = 3071.0
 SATURATED_PIXELS = 2
 """A slice is called saturated when so many pixels of its metal sit on the largest value there is."""
 

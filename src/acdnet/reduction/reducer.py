@@ -21,6 +21,7 @@ from acdnet.physics.geometry import FanBeam
 from acdnet.physics.measured import Measured
 from acdnet.reduction.doubt import expected_error
 from acdnet.reduction.grid import SquareGrid
+from acdnet.units import TWELVE_BITS_HU
 from acdnet.weights.card import read_card
 from acdnet.weights.load import load_model
 from acdnet.weights.shipped import find_model
@@ -28,8 +29,6 @@ from acdnet.weights.shipped import find_model
 Image = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 NETWORKS = ("acdnet",)
-SATURATION_HU = 3071.0
-"""Stands for values of metal that are no numbers."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def reduce_slice(reducer: Reducer, hu: Image, metal: Mask, spacing_mm: tuple[flo
     bad = ~np.isfinite(hu)
     if not bad.any():
         return reducer.run(hu, metal, spacing_mm)
-    filled = np.where(bad, np.float32(SATURATION_HU), hu)
+    filled = np.where(bad, np.float32(TWELVE_BITS_HU), hu)
     outcome = reducer.run(filled, metal, spacing_mm)
     li = filled + _classical("li", filled, metal, spacing_mm, inside=True).change
     return replace(outcome, change=np.where(bad, li, outcome.change))

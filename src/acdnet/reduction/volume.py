@@ -20,6 +20,7 @@ from acdnet.reduction.record import UNCHANGED, SliceRecord, passed_through, redu
 from acdnet.reduction.reducer import Outcome, Reducer, make_reducer, reduce_slice
 from acdnet.scans.arrays import ArrayScan, ArrayWriter
 from acdnet.scans.scan import Scan, ScanSlice
+from acdnet.units import AIR_HU
 
 Mask = NDArray[np.bool_]
 WIDEST_STEP = 1.5
@@ -97,7 +98,7 @@ def find_all(scan: Scan, how: Segmentation, seen: Callable[[int, ScanSlice], Non
         slice_ = scan.read(n)
         check_scope(slice_, n)
         seen(n, slice_)
-        hu = np.where(slice_.fixed, np.float32(-1000.0), slice_.hu)
+        hu = np.where(slice_.fixed, np.float32(AIR_HU), slice_.hu)
         found.append(candidates(hu, slice_.spacing_mm, how))
     for start, stop in neighbours(scan.heights):
         yield from through_slices(found[start:stop])

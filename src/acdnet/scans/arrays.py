@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
-from acdnet.files import read_limited
+from acdnet.files import leads_inside, read_limited
 from acdnet.scans.scan import DIFFERENCE, REDUCED, SHORT_NOTICE, Provenance, ScanSlice, to_stored
 
 PNG_OFFSET = 32768
@@ -52,7 +52,7 @@ class PngScan:
     def __init__(self, path: Path, pixel_mm: tuple[float, float]) -> None:
         self.files = [path] if path.is_file() else sorted(path.glob("*.png"), key=_natural)
         for file in self.files:
-            if file.is_symlink() and not file.resolve().is_relative_to(path.resolve()):
+            if not leads_inside(file, path):
                 raise InputRefused(f"{file}: is a link that leads out of the folder; links are not followed")
         self.spacing_mm = pixel_mm
         self.heights: list[float | None] = [None] * len(self.files)
