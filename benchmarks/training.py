@@ -23,9 +23,9 @@ from acdnet.data.build import build
 from acdnet.data.recipe import Recipe
 from acdnet.data.sources import open_source
 from acdnet.train.config import from_dict
+from acdnet.train.lessons.lesson import Batch
 from acdnet.train.loop import Trainer
 from acdnet.train.loss import L1_WEIGHT, MU_FINAL, MU_STAGE
-from acdnet.train.patches import Batch, Batches, Patches
 from acdnet.train.processes import make_fabric
 from benchmarks.literal import LiteralACDNet
 
@@ -75,15 +75,15 @@ def measure(rounds: int = ROUNDS) -> list[Row]:
         config = from_dict(given)
         trainer = Trainer(config, make_fabric(config))
         t = config.training
-        ahead = Batches(Patches(trainer.train, t.patch, t.seed, t.focus), t.batch)
-        plain = Patches(trainer.train, t.patch, t.seed, t.focus)
+        plain = trainer.lesson.examples(trainer.train, config, t.seed, t.focus)
+        ahead = trainer.batches(plain)
         literal = LiteralACDNet().train()
         optimiser = torch.optim.Adam(literal.parameters(), lr=1e-5, betas=(t.beta1, t.beta2))
         times: dict[str, list[float]] = {"literal": [], "ours": []}
 
         def literal_step(step: int) -> float:
             start = time.perf_counter()
-            batch = _read(plain, step, t.batch)
+            batch: Batch = trainer.lesson.collate([plain[step * t.batch + n] for n in range(t.batch)])
             waited = time.perf_counter() - start
             loss = literal_loss(literal, *batch)
             optimiser.zero_grad(set_to_none=True)
@@ -118,11 +118,6 @@ def _waiting(run: Callable[[int], float], steps: range) -> float:
     start = time.perf_counter()
     waited = sum(run(step) for step in steps[1:])
     return waited / (time.perf_counter() - start)
-
-
-def _read(patches: Patches, step: int, batch: int) -> Batch:
-    Y, X_li, X, I = torch.stack([patches[step * batch + n] for n in range(batch)], 1).unsqueeze(2)
-    return Y, X_li, X, I
 
 
 def main() -> None:

@@ -1,11 +1,11 @@
-"""The architecture of a network as a validated value, and the architectures that have a name."""
+"""The architecture of every network as a validated value, and the architectures that have a name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from itertools import permutations
-from typing import Any
+from itertools import pairwise, permutations
+from typing import Any, ClassVar, Self
 
 from acdnet.errors import ConfigError
 
@@ -17,8 +17,47 @@ LARGEST = 10_000
 
 
 @dataclass(frozen=True)
-class ACDNetConfig:
+class NetworkConfig:
+    """Sizes of a network. Each kind of network has its own, and counts its parameters without being built."""
+
+    network: ClassVar[str]
+    """The kind, as files name it."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type != "int":
+                continue
+            if type(value) is not int:
+                raise ConfigError(f"{field.name} must be a whole number, not {value!r}")
+            if value < 1:
+                raise ConfigError(f"{field.name} must be at least 1")
+            if value > LARGEST:
+                raise ConfigError(f"{field.name} must be at most {LARGEST}")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build a config from plain data; name the first key that is not known."""
+        known = {field.name for field in fields(cls)}
+        for key in values:
+            if key not in known:
+                raise ConfigError(f"unknown key {key!r}; the keys are {', '.join(sorted(known))}")
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the config as plain data."""
+        return asdict(self)
+
+    def count_parameters(self) -> int:
+        """Count the parameters of the network, term by term, without building it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ACDNetConfig(NetworkConfig):
     """Sizes of the network, in the letters of the paper."""
+
+    network: ClassVar[str] = "acdnet"
 
     T: int = 10
     """Number of stages, one per iteration of the unrolled solver."""
@@ -36,31 +75,13 @@ class ACDNetConfig:
     """Order of the updates within a stage."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "order":
-                continue
-            if type(value) is not int:
-                raise ConfigError(f"{field.name} must be a whole number, not {value!r}")
-            if value < 1:
-                raise ConfigError(f"{field.name} must be at least 1")
-            if value > LARGEST:
-                raise ConfigError(f"{field.name} must be at most {LARGEST}")
+        super().__post_init__()
         if self.p % 2 == 0:
             raise ConfigError(f"p must be odd, so that a filter has a centre, not {self.p}")
         if self.d < self.N:
             raise ConfigError(f"N must not exceed d (kernels are mixed from d filters): N={self.N}, d={self.d}")
         if self.order not in ORDERS:
             raise ConfigError(f"order must be one of {', '.join(ORDERS)}, not {self.order!r}")
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> ACDNetConfig:
-        """Build a config from plain data; name the first key that is not known."""
-        known = {field.name for field in fields(cls)}
-        for key in values:
-            if key not in known:
-                raise ConfigError(f"unknown key {key!r}; the keys are {', '.join(sorted(known))}")
-        return cls(**values)
 
     def count_parameters(self) -> int:
         """Count the parameters of the network, term by term, without building it."""
@@ -76,9 +97,86 @@ class ACDNetConfig:
             start += prox_K
         return stages + start + prox_X + self.d * self.p**2
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the config as plain data."""
-        return asdict(self)
+
+@dataclass(frozen=True)
+class CNNMARConfig(NetworkConfig):
+    """CNNMAR: a few 3 x 3 convolutions over three images (Zhang and Yu 2018)."""
+
+    network: ClassVar[str] = "cnnmar"
+
+    width: int = 32
+    """Channels between the convolutions."""
+    layers: int = 5
+
+    def count_parameters(self) -> int:
+        channels = [3, *[self.width] * (self.layers - 1), 1]
+        return sum(_conv(before, after, 3) for before, after in pairwise(channels))
+
+
+@dataclass(frozen=True)
+class DualConfig(NetworkConfig):
+    """A network in the sinogram and one in the image: DuDoNet (Lin 2019), DSCMAR (Yu 2020), DuDoNet++ (Lyu 2020)."""
+
+    width: int = 64
+    """Channels of the first level; the levels have 1, 2, 4, 8 and 8 times as many."""
+
+    def count_parameters(self) -> int:
+        return self._count_sinogram() + self._count_image()
+
+    def levels(self) -> tuple[int, int, int, int, int]:
+        """Return the channels of the five levels, in both networks."""
+        w = self.width
+        return w, 2 * w, 4 * w, 8 * w, 8 * w
+
+    def _count_sinogram(self) -> int:
+        w = self.levels()
+        down = [_conv(before + 1, after, 4) for before, after in pairwise((1, *w))]
+        up = [_conv(w[4] + 1, w[3], 3)]
+        up += [_conv(2 * w[level] + 1, w[level - 1], 3) for level in (3, 2, 1)] + [_conv(2 * w[0] + 1, 1, 3)]
+        return sum(down) + sum(up)
+
+    def _count_image(self) -> int:
+        w = self.levels()
+        down = [_double(before, after) for before, after in pairwise((2, *w))]
+        up = [_double(w[4] + w[3], w[2]), _double(2 * w[2], w[1]), _double(2 * w[1], w[0]), _double(2 * w[0], w[0])]
+        return sum(down) + sum(up) + _conv(w[0], 1, 1)
+
+
+@dataclass(frozen=True)
+class DuDoNetConfig(DualConfig):
+    """Sinogram first, then the image."""
+
+    network: ClassVar[str] = "dudonet"
+
+
+@dataclass(frozen=True)
+class DSCMARConfig(DualConfig):
+    """The image first, as a prior for the sinogram."""
+
+    network: ClassVar[str] = "dscmar"
+
+
+@dataclass(frozen=True)
+class DuDoNetPlusConfig(DualConfig):
+    """As DuDoNet, from the measured sinogram and the path through metal, with three inputs to the image network."""
+
+    network: ClassVar[str] = "dudonet++"
+
+    def _count_image(self) -> int:
+        w = self.levels()
+        stems = _double(2, w[0]) + 2 * _double(1, w[0])
+        wider = _double(2 * w[0], w[1]) - _double(w[0], w[1])
+        return super()._count_image() - _double(2, w[0]) + stems + wider
+
+
+def _conv(before: int, after: int, side: int) -> int:
+    """Count a convolution with biases."""
+    return side**2 * before * after + after
+
+
+def _double(before: int, after: int) -> int:
+    """Count two 3 x 3 convolutions, each with batch normalisation."""
+    return _conv(before, after, 3) + _conv(after, after, 3) + 4 * after
 
 
 ARCHITECTURES: dict[str, ACDNetConfig] = {
@@ -86,3 +184,32 @@ ARCHITECTURES: dict[str, ACDNetConfig] = {
     "acdnet-s": ACDNetConfig(T=4, N_p=15),
 }
 """Architectures by name: the paper's, and a small one for CPUs (16 image channels fill SIMD registers exactly)."""
+
+RIVALS: dict[str, NetworkConfig] = {
+    "cnnmar": CNNMARConfig(),
+    "dudonet": DuDoNetConfig(),
+    "dudonet-s": DuDoNetConfig(width=16),
+    "dscmar": DSCMARConfig(),
+    "dscmar-s": DSCMARConfig(width=16),
+    "dudonet++": DuDoNetPlusConfig(),
+    "dudonet++-s": DuDoNetPlusConfig(width=16),
+}
+"""The networks ACDNet is compared with: as published, and with a quarter of the channels (-s)."""
+
+NETWORKS: dict[str, NetworkConfig] = {**ARCHITECTURES, **RIVALS}
+
+_KINDS = {type(config).network: type(config) for config in NETWORKS.values()}
+_KEY = "network"
+
+
+def config_to_dict(config: NetworkConfig) -> dict[str, Any]:
+    """Return a config as files hold it: its kind, which ACDNet's own leave out, and its sizes."""
+    return config.to_dict() if isinstance(config, ACDNetConfig) else {_KEY: config.network, **config.to_dict()}
+
+
+def config_from_dict(values: Mapping[str, Any]) -> NetworkConfig:
+    """Read a config as files hold it."""
+    kind = values.get(_KEY, ACDNetConfig.network)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ConfigError(f"no network {kind!r:.40}; there are {', '.join(_KINDS)}")
+    return _KINDS[kind].from_dict({key: value for key, value in values.items() if key != _KEY})

@@ -9,7 +9,7 @@ import torch
 
 import acdnet
 from acdnet.config import ARCHITECTURES
-from acdnet.weights.load import read_model
+from acdnet.weights.load import read_acdnet
 from benchmarks.literal import LiteralACDNet
 
 
@@ -42,7 +42,7 @@ def test_import_weights(tmp_path: Path) -> None:
     done = run("import-weights", "c.pt", "-o", "m.safetensors", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "T=2, 1 blocks" in done.stdout
-    model, card = read_model(tmp_path / "m.safetensors")
+    model, card = read_acdnet(tmp_path / "m.safetensors")
     assert model.config.T == 2
     assert card.training is None
     again = run("import-weights", "c.pt", "-o", "m.safetensors", cwd=tmp_path)

@@ -10,7 +10,7 @@ from torch import Tensor
 from acdnet.model.acdnet import ACDNet, Decomposition
 from acdnet.model.inference import InferenceACDNet
 from acdnet.model.trunk import Trunk
-from acdnet.weights.load import read_model
+from acdnet.weights.load import read_acdnet
 from acdnet.weights.published import read_published, translate
 from acdnet.weights.save import save_model
 
@@ -30,7 +30,7 @@ def model(shared: Path, tmp_path: Path) -> ACDNet:
     """Take the long way: published checkpoint, import, save, verified load."""
     imported = read_published(shared / "reference" / "acdnet" / "checkpoint.pt")
     save_model(imported, tmp_path / "m.safetensors", name="m", summary="reference")
-    return read_model(tmp_path / "m.safetensors")[0]
+    return read_acdnet(tmp_path / "m.safetensors")[0]
 
 
 def off(found: Tensor, expected: Tensor) -> float:

@@ -39,7 +39,7 @@ def test_start_from(tmp_path: Path) -> None:
     save_model(model, path, name="short", summary="short", architecture="acdnet-s")
     sizes = {"T": 3, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1}
     config = from_dict({"model": {"start_from": str(path), **sizes}})
-    assert make_model(config).config.T == 3
+    assert make_model(config).config == replace(SMALL, T=3)
     for other in ({"T": 1}, {"N": 1}):
         with pytest.raises(ConfigError, match="another architecture"):
             make_model(from_dict({"model": {"start_from": str(path), **sizes, **other}}))

@@ -24,7 +24,7 @@ def test_recipes_fill_in_what_is_not_said(tmp_path: Path) -> None:
     paper.check()
     assert paper.training.patches == 300 * 800 * 32
     assert paper.training.average == 0
-    assert paper.model.network().T == 10
+    assert paper.model.network().to_dict()["T"] == 10
 
 
 def test_the_command_line_wins(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_the_command_line_wins(tmp_path: Path) -> None:
     config = read_config(write(tmp_path, GOOD), changes)
     assert config.training.batch == 4
     assert config.name == "other"
-    assert config.model.network().T == 3
+    assert config.model.network().to_dict()["T"] == 3
     assert config.data.val == ("b",)
     assert config.training.rate == 1e-4
     assert from_dict(config.to_dict()) == config

@@ -14,9 +14,9 @@ from tests.train.make import small_config, small_store
 def test_variants_differ_in_one_thing(tmp_path: Path) -> None:
     config = small_config(tmp_path, tmp_path)
     blocks = variants(config, "blocks", tmp_path)
-    assert [settings.model.network().blocks for _, settings in blocks] == list(BLOCKS)
+    assert [settings.model.network().to_dict()["blocks"] for _, settings in blocks] == list(BLOCKS)
     orders = variants(config, "order", tmp_path)
-    assert [settings.model.network().order for _, settings in orders] == list(ORDERS)
+    assert [settings.model.network().to_dict()["order"] for _, settings in orders] == list(ORDERS)
     assert len({settings.run.folder for _, settings in orders}) == len(ORDERS)
     with pytest.raises(ConfigError, match="blocks, order"):
         variants(config, "width", tmp_path)

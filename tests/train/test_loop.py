@@ -19,9 +19,8 @@ from acdnet.files import locked
 from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.config import TrainConfig
 from acdnet.train.loop import Trainer, train
-from acdnet.train.patches import Batches, Patches
 from acdnet.train.processes import make_fabric
-from acdnet.weights.load import read_model
+from acdnet.weights.load import read_acdnet
 from tests.train.make import same, small_config, small_store
 
 WEIGHTS = ("model", "average")
@@ -45,7 +44,7 @@ def test_a_run_leaves_a_model_with_its_card(store: Path, tmp_path: Path) -> None
     assert card is not None
     assert card.training is not None
     assert card.training.patches_seen == 24
-    model, again = read_model(tmp_path / "run/model.safetensors")
+    model, again = read_acdnet(tmp_path / "run/model.safetensors")
     assert again == card
     assert model.config.T == 1
     assert any("model dB" in name for name in card.scores)
@@ -57,8 +56,7 @@ def test_a_run_leaves_a_model_with_its_card(store: Path, tmp_path: Path) -> None
 
 def test_learning_lowers_the_loss(store: Path, tmp_path: Path) -> None:
     trainer = Trainer(small_config(store, tmp_path, patches=800, rate=1e-2), make_fabric(small_config(store, tmp_path)))
-    patches = Patches(trainer.train, 32, 0)
-    batch = next(iter(Batches(patches, 4)))
+    batch = next(trainer.batches(trainer.lesson.examples(trainer.train, trainer.config, 0, focus=0.0)))
     first = trainer.learn(batch).total.item()
     for _ in range(60):
         trainer.step += 1
@@ -191,7 +189,7 @@ def test_starting_from_a_model(store: Path, tmp_path: Path) -> None:
     from acdnet.train.config import from_dict
 
     train(from_dict(given), resume=False)
-    first, second = (read_model(tmp_path / name / "model.safetensors")[0] for name in "ab")
+    first, second = (read_acdnet(tmp_path / name / "model.safetensors")[0] for name in "ab")
     assert torch.allclose(first.D, second.D, atol=1e-5)
 
 

@@ -38,7 +38,8 @@ def test_equals_the_published_sums_for_the_published_batch_and_is_independent_of
     torch.testing.assert_close(loss.artifact_l1, artifact)
     torch.testing.assert_close(loss.total, l2 + l1 + artifact)
     with torch.no_grad():
-        twice = acdnet_loss(model(*(torch.cat((x, x)) for x in (Y, X_li, I))), *(torch.cat((x, x)) for x in (Y, X, I)))
+        YY, LL, XX, II = (torch.cat((x, x)) for x in (Y, X_li, X, I))
+        twice = acdnet_loss(model(YY, LL, II), YY, XX, II)
     torch.testing.assert_close(twice.total, loss.total)
 
 

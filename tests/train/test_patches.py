@@ -9,8 +9,12 @@ import torch
 
 from acdnet.data.pairs import open_pairs
 from acdnet.errors import InputRefused
-from acdnet.train.patches import Batches, Patches
+from acdnet.train.batches import Batches
+from acdnet.train.lessons.acdnet import ACDNetLesson
+from acdnet.train.patches import Patches
 from tests.train.make import small_store
+
+COLLATE = ACDNetLesson().collate
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +47,17 @@ def test_focus_finds_artifacts(patches: Patches) -> None:
 
 
 def test_ranks_share_a_batch(patches: Patches) -> None:
-    whole = next(iter(Batches(patches, 4)))
-    halves = [next(iter(Batches(patches, 4, rank=rank, ranks=2))) for rank in (0, 1)]
+    whole = next(iter(Batches(patches, COLLATE, 4)))
+    halves = [next(iter(Batches(patches, COLLATE, 4, rank=rank, ranks=2))) for rank in (0, 1)]
     for n, part in enumerate(whole):
         assert torch.equal(part, torch.cat([halves[0][n], halves[1][n]]))
     with pytest.raises(InputRefused, match="evenly"):
-        Batches(patches, 5, ranks=2)
+        Batches(patches, COLLATE, 5, ranks=2)
 
 
 def test_a_run_can_be_taken_up_anywhere(patches: Patches) -> None:
-    third = list(islice(Batches(patches, 2, loaders=2), 3))[2]
-    again = next(iter(Batches(patches, 2, first=2)))
+    third = list(islice(Batches(patches, COLLATE, 2, loaders=2), 3))[2]
+    again = next(iter(Batches(patches, COLLATE, 2, first=2)))
     assert all(torch.equal(a, b) for a, b in zip(third, again, strict=True))
 
 
@@ -67,4 +71,4 @@ def test_an_error_while_reading_is_seen(patches: Patches, tmp_path: Path) -> Non
     for file in (store.folder / "slices").iterdir():
         file.unlink()
     with pytest.raises(InputRefused, match="misses"):
-        next(iter(Batches(Patches([store], 32, 0), 2)))
+        next(iter(Batches(Patches([store], 32, 0), COLLATE, 2)))

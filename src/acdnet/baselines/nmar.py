@@ -61,15 +61,21 @@ def make_prior(mu: NDArray[np.float32], metal: NDArray[np.bool_]) -> NDArray[np.
 
 def thresholds(image: NDArray[np.float32]) -> tuple[float, float]:
     """Find air | water | bone by clustering: the least value of the middle and of the top cluster of three."""
+    air, bone = cluster(image, (0.0, WATER_MU, 2 * WATER_MU))
+    return air, max(bone, LEAST_BONE_MU)
+
+
+def cluster(image: NDArray[np.float32], start: tuple[float, float, float]) -> tuple[float, float]:
+    """Part the values of an image into three by k-means from the given means; return the two bounds."""
     counts, edges = np.histogram(image, BINS)
     values = 0.5 * (edges[1:] + edges[:-1])
-    means = np.array([0.0, WATER_MU, 2 * WATER_MU])
+    means = np.array(start)
     for _ in range(100):
         nearest = np.searchsorted(0.5 * (means[1:] + means[:-1]), values)
         total = np.bincount(nearest, counts, 3)
         moved = np.where(total > 0, np.bincount(nearest, counts * values, 3) / np.maximum(total, 1), means)
-        if np.allclose(moved, means, atol=1e-7):
+        if np.allclose(moved, means, rtol=1e-6, atol=1e-7):
             break
         means = moved
-    air, bone = 0.5 * (means[1:] + means[:-1])
-    return float(air), max(float(bone), LEAST_BONE_MU)
+    low, high = 0.5 * (means[1:] + means[:-1])
+    return float(low), float(high)

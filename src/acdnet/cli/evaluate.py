@@ -97,13 +97,13 @@ def _draw_network(evaluation: Any, names: list[str], out: Path) -> list[Path]:
     from acdnet.evaluate.figures import case_of, draw_dictionary, draw_stages
     from acdnet.model.border import decompose_hu
     from acdnet.model.inference import InferenceACDNet
-    from acdnet.weights.load import read_model
-    from acdnet.weights.shipped import find_model
+    from acdnet.weights.load import read_acdnet
+    from acdnet.weights.shipped import find_acdnets
 
-    models = [name for name in names if name not in METHODS]
+    models = find_acdnets([name for name in names if name not in METHODS])
     if not models:
         return []
-    model, _ = read_model(find_model("default" if models[-1] == "acdnet" else models[-1]))
+    model, _ = read_acdnet(models[-1])
     pair = case_of(evaluation).pair
     found = decompose_hu(InferenceACDNet(model), pair.corrupted, pair.li, pair.metal, details=True)
     draw_stages(pair, found, out / "stages.png")

@@ -23,9 +23,9 @@ def export(
 ) -> None:
     """Export a model and check the written file against the network."""
     from acdnet.weights.export import export_onnx
-    from acdnet.weights.load import read_model
+    from acdnet.weights.load import read_acdnet
     from acdnet.weights.shipped import find_model
 
-    network, card = read_model(find_model(model))
+    network, card = read_acdnet(find_model(model))
     off = export_onnx(network, card, out, overwrite=force)
     typer.echo(f"{out}: {format.value}, one image, 16 x 16 or larger; checked, off by at most {off:.1e} of 255")

@@ -25,7 +25,7 @@ def import_weights(
         summary=f"imported from {published.name}; its training is not known",
         overwrite=force,
     )
-    config = card.config
+    config = model.config
     typer.echo(
         f"{out}: {card.parameters:,} parameters, T={config.T}, {config.blocks} blocks"
         f" ({count_unused(config):,} that take no part in the computation were left out)"

@@ -12,10 +12,10 @@ from acdnet.baselines.method import METHODS, method
 from acdnet.data.pairs import PairSet, marks
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.evaluate.cases import Case
+from acdnet.model.acdnet import ACDNet
 from acdnet.model.border import decompose_hu, to_hu
 from acdnet.model.inference import InferenceACDNet
-from acdnet.weights.card import read_card
-from acdnet.weights.load import load_model
+from acdnet.weights.load import read_model
 from acdnet.weights.shipped import find_model
 
 Image = NDArray[np.float32]
@@ -35,7 +35,10 @@ class Contestant:
 
 
 def contestant(name: str) -> Contestant:
-    """Find a method or a model: input, li, bhc, nmar, ..., acdnet (the default model), a shipped name or a file."""
+    """Find a method or a model: input, li, bhc, nmar, ..., acdnet (the default model), a shipped name or a file.
+
+    Models of other networks than ACDNet run as methods do, from the measured slice on.
+    """
     if name == "li":
         return Contestant("LI", 0, _li, starts_from_li=True)
     if name == "input":
@@ -43,12 +46,15 @@ def contestant(name: str) -> Contestant:
     if name in METHODS:
         run = method(name)
         return Contestant(name.upper(), 0, lambda case: run(case.measured))
-    path = find_model("default" if name == "acdnet" else name)
-    card = read_card(path)
-    model = load_model(path)
+    model, card = read_model(find_model("default" if name == "acdnet" else name))
     label = "ACDNet" if name == "acdnet" else card.name
     patients = frozenset(card.training.patients if card.training else ())
-    return Contestant(label, card.parameters, lambda case: reduce(model, case), True, patients)
+    if isinstance(model, ACDNet):
+        fast = InferenceACDNet(model)
+        return Contestant(label, card.parameters, lambda case: reduce(fast, case), True, patients)
+    from acdnet.rivals.run import run_rival
+
+    return Contestant(label, card.parameters, lambda case: run_rival(model, case.measured), False, patients)
 
 
 def contestants(names: list[str]) -> list[Contestant]:

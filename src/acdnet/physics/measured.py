@@ -58,6 +58,10 @@ class Measured:
         changed, unchanged = hounsfield(fbp(torch.stack([sinogram, self.sinogram]), self.geometry, self.variant))
         return np.asarray(changed + self._fade() * (self.image - unchanged))
 
+    def grain(self) -> NDArray[np.float32]:
+        """Return what projecting and reconstructing the image loses, fading out towards the metal; HU."""
+        return np.asarray(self._fade() * (self.image - hounsfield(fbp(self.sinogram, self.geometry, self.variant))))
+
     def _fade(self) -> NDArray[np.float32]:
         if not self.metal.any():
             return np.ones_like(self.image)

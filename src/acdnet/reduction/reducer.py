@@ -13,8 +13,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.baselines.method import METHODS, method
+from acdnet.baselines.method import METHODS, Method, method
+from acdnet.config import NETWORKS
 from acdnet.errors import ConfigError
+from acdnet.model.acdnet import ACDNet
 from acdnet.model.border import decompose_hu, to_hu, to_network
 from acdnet.model.inference import InferenceACDNet
 from acdnet.physics.geometry import FanBeam
@@ -22,13 +24,14 @@ from acdnet.physics.measured import Measured
 from acdnet.reduction.doubt import expected_error
 from acdnet.reduction.grid import SquareGrid
 from acdnet.units import TWELVE_BITS_HU
-from acdnet.weights.card import read_card
-from acdnet.weights.load import load_model
-from acdnet.weights.shipped import find_model
+from acdnet.weights.load import read_model
+from acdnet.weights.networks import Network
+from acdnet.weights.shipped import find_model, find_rival
 
 Image = NDArray[np.float32]
 Mask = NDArray[np.bool_]
-NETWORKS = ("acdnet",)
+KINDS = tuple(dict.fromkeys(config.network for config in NETWORKS.values()))
+"""Networks by kind: ACDNet, and those it is compared with."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,9 @@ class Outcome:
 
     change: Image
     doubt: Image | None = None
+
+
+Run = Callable[[Image, Mask, tuple[float, float]], Outcome]
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Reducer:
     """For people: the name, and that of the model."""
     identity: str
     """What decides its numbers: the name, or the hash of the weights."""
-    run: Callable[[Image, Mask, tuple[float, float]], Outcome]
+    run: Run
     device: str = "cpu"
 
 
@@ -56,17 +62,28 @@ def make_reducer(name: str, model: str = "default", device: str = "auto") -> Red
     """Find a method by name; `model` is the name or the file of a network's weights."""
     check_method(name)
     if name in METHODS:
-        return Reducer(name, name.upper(), name, partial(_classical, name))
-    path = find_model(model)
-    card = read_card(path)
+        return Reducer(name, name.upper(), name, partial(_from_measured, method(name)))
+    path = find_rival(name) if name != "acdnet" and model == "default" else find_model(model)
+    network, card = read_model(path)
+    if card.config.network != name:
+        raise ConfigError(f"{path}: is a model of {card.config.network}, not of {name}; choose with --method")
     chosen = choose_device(device)
-    network = load_model(path, device=chosen)
-    return Reducer(name, f"ACDNet ({card.name})", card.sha256, partial(_network, network), chosen.split(":")[0])
+    label, run = _prepare(network.to(chosen))
+    return Reducer(name, f"{label} ({card.name})", card.sha256, run, chosen.split(":")[0])
+
+
+def _prepare(network: Network) -> tuple[str, Run]:
+    """Return what people call a network, and what it does with a slice."""
+    if isinstance(network, ACDNet):
+        return "ACDNet", partial(_network, InferenceACDNet(network))
+    from acdnet.rivals.run import LABELS, run_rival
+
+    return LABELS[network.config.network], partial(_from_measured, partial(run_rival, network))
 
 
 def check_method(name: str) -> None:
     """Refuse a name that no method has."""
-    known = [*NETWORKS, *(known for known in METHODS if known != "input")]
+    known = [*KINDS, *(known for known in METHODS if known != "input")]
     if name not in known:
         raise ConfigError(f"no method {name!r}; there are {', '.join(known)}")
 
@@ -96,7 +113,7 @@ def reduce_slice(reducer: Reducer, hu: Image, metal: Mask, spacing_mm: tuple[flo
         return reducer.run(hu, metal, spacing_mm)
     filled = np.where(bad, np.float32(TWELVE_BITS_HU), hu)
     outcome = reducer.run(filled, metal, spacing_mm)
-    li = filled + _classical("li", filled, metal, spacing_mm, inside=True).change
+    li = filled + _from_measured(method("li"), filled, metal, spacing_mm, inside=True).change
     return replace(outcome, change=np.where(bad, li, outcome.change))
 
 
@@ -111,9 +128,11 @@ def metal_there(grid: SquareGrid, metal: Mask) -> Mask:
     return np.asarray(grid.there(metal.astype(np.float32), outside=0.0) >= 0.5)
 
 
-def _classical(name: str, hu: Image, metal: Mask, spacing_mm: tuple[float, float], inside: bool = False) -> Outcome:
+def _from_measured(
+    run: Method, hu: Image, metal: Mask, spacing_mm: tuple[float, float], inside: bool = False
+) -> Outcome:
     grid, measured = _prepared(hu, metal, spacing_mm)
-    image = grid.restored(method(name)(measured), hu, measured.image, metal)
+    image = grid.restored(run(measured), hu, measured.image, metal)
     return Outcome(image - hu if inside else _outside(image - hu, metal))
 
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import nn
 
-from acdnet.model.acdnet import ACDNet
 from acdnet.train.batchnorm import recalibrate
 
 
 class Average:
     """The average of a model's weights; with decay 0 it is the model as it stands."""
 
-    def __init__(self, model: ACDNet, decay: float) -> None:
+    def __init__(self, model: nn.Module, decay: float) -> None:
         self.model, self.decay = copy.deepcopy(model), decay
 
     @torch.no_grad()
-    def update(self, model: ACDNet, step: int) -> None:
+    def update(self, model: nn.Module, step: int) -> None:
         """Take in the weights after a step; early on the average is shorter, so that it forgets the start."""
         decay = min(self.decay, (1 + step) / (10 + step))
         for kept, new in zip(self.model.state_dict().values(), model.state_dict().values(), strict=True):
@@ -28,7 +28,7 @@ class Average:
             else:
                 kept.copy_(new)
 
-    def calibrated(self, batches: Iterable[tuple[Tensor, ...]]) -> ACDNet:
+    def calibrated(self, batches: Iterable[tuple[Any, ...]]) -> nn.Module:
         """Return a copy in evaluation mode whose batch normalisation was measured on the batches."""
         model = copy.deepcopy(self.model)
         recalibrate(model, batches)

@@ -7,7 +7,7 @@ large learning rate the difference costs many dB. A few dozen batches through th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import nn
@@ -25,7 +25,7 @@ def synchronised(model: Model, device: torch.device) -> Model:
 
 
 @torch.no_grad()
-def recalibrate(model: nn.Module, batches: Iterable[tuple[torch.Tensor, ...]]) -> None:
+def recalibrate(model: nn.Module, batches: Iterable[tuple[Any, ...]]) -> None:
     """Set the running statistics to their plain mean over the batches (each the arguments of the model)."""
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d | nn.SyncBatchNorm)]
     momenta, was_training = [norm.momentum for norm in norms], model.training

@@ -1,25 +1,49 @@
-"""The network a run begins with: random weights, those of a model, or those of a model with fewer stages."""
+"""What a run begins with: its lesson, and a network with random weights or those of a model."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from acdnet.config import ACDNetConfig, CNNMARConfig, NetworkConfig
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
 from acdnet.train.config import TrainConfig
+from acdnet.train.lessons.acdnet import ACDNetLesson
+from acdnet.train.lessons.lesson import Lesson
 from acdnet.weights.load import read_model
+from acdnet.weights.networks import Network, build
 from acdnet.weights.shipped import find_model
 
 
-def make_model(config: TrainConfig) -> ACDNet:
+def make_lesson(config: NetworkConfig) -> Lesson:
+    """Return what goes with a kind of network."""
+    match config:
+        case ACDNetConfig():
+            return ACDNetLesson()
+        case CNNMARConfig():
+            from acdnet.train.lessons.cnnmar import CNNMARLesson
+
+            return CNNMARLesson()
+    from acdnet.train.lessons.dual import DualLesson
+
+    return DualLesson()
+
+
+def make_model(config: TrainConfig) -> Network:
     """Return the network of a run, in training mode."""
-    network = config.model.network()
+    wanted = config.model.network()
     if not config.model.start_from:
-        return ACDNet(network).train()
+        return build(wanted).train()
     model, _ = read_model(find_model(config.model.start_from))
-    if replace(model.config, T=network.T) != network or model.config.T > network.T:
-        raise ConfigError(f"model.start_from: {config.model.start_from} has another architecture, or more stages")
-    return (model if model.config == network else grown(model, network.T)).train()
+    if model.config == wanted:
+        return model.train()
+    if isinstance(model, ACDNet) and isinstance(wanted, ACDNetConfig) and _fits(model.config, wanted):
+        return grown(model, wanted.T).train()
+    raise ConfigError(f"model.start_from: {config.model.start_from} has another architecture, or more stages")
+
+
+def _fits(known: ACDNetConfig, wanted: ACDNetConfig) -> bool:
+    return replace(known, T=wanted.T) == wanted and known.T < wanted.T
 
 
 def grown(model: ACDNet, T: int) -> ACDNet:

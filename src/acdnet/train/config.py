@@ -21,13 +21,15 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from acdnet.config import ARCHITECTURES, ACDNetConfig
+from acdnet.config import NETWORKS, NetworkConfig
 from acdnet.errors import ConfigError, check_limits
 from acdnet.files import read_limited
+from acdnet.train.loss import L1_WEIGHT
 
 LARGEST_FILE = 2**20
 UNSAID = -(2**31)
 """Stands for a size of the network that is left to its architecture."""
+SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "width", "layers")
 Section = TypeVar("Section")
 
 
@@ -45,16 +47,21 @@ class ModelSettings:
     N_p: int = UNSAID
     blocks: int = UNSAID
     order: str = ""
+    width: int = UNSAID
+    layers: int = UNSAID
     frugal: bool = False
     """Half the memory for a little more time."""
 
-    def network(self) -> ACDNetConfig:
+    def network(self) -> NetworkConfig:
         """Return the architecture with the sizes that were given."""
-        if self.architecture not in ARCHITECTURES:
-            raise ConfigError(f"no architecture {self.architecture!r}; there are {', '.join(ARCHITECTURES)}")
-        names = [entry.name for entry in fields(ACDNetConfig)]
-        given = {name: getattr(self, name) for name in names if getattr(self, name) not in (UNSAID, "")}
-        return replace(ARCHITECTURES[self.architecture], **given)
+        if self.architecture not in NETWORKS:
+            raise ConfigError(f"no architecture {self.architecture!r}; there are {', '.join(NETWORKS)}")
+        known = NETWORKS[self.architecture]
+        names = {entry.name for entry in fields(known)}
+        given = {name: getattr(self, name) for name in SIZES if getattr(self, name) not in (UNSAID, "")}
+        if wrong := sorted(given.keys() - names):
+            raise ConfigError(f"model.{wrong[0]} is no size of {self.architecture}; it has {', '.join(sorted(names))}")
+        return replace(known, **given)
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ class DataSettings:
     val_splits: tuple[str, ...] = ("val",)
     val_pairs: int = 16
     """Pairs that validation takes, evenly from all."""
+    grid: int = 0
+    """Side to which whole slices are brought, for the networks in both domains; 0: as they are."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,8 @@ class TrainingSettings:
     """Largest norm of the gradient; 0: no limit."""
     average: float = 0.998
     """Decay of the moving average of the weights; 0: none."""
+    omega: float = L1_WEIGHT
+    """Weight of absolute errors in the loss (omega_1, omega_2); squared ones have weight one."""
     focus: float = 0.5
     """Share of the patches that are taken where the artifact is strong."""
 
@@ -103,21 +114,33 @@ class TrainingSettings:
         limits = {
             "batch": (1, 4096), "patch": (16, 1024), "rate": (1e-8, 1.0), "warm_up": (0.0, 0.9), "minutes": (0, 1e7),
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
-            "average": (0.0, 0.99999), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1), "patches": (0, 10**12),
+            "average": (0.0, 0.99999), "omega": (0.0, 1e9), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1),
+            "patches": (0, 10**12),
         }  # fmt: skip
         check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):
             raise ConfigError(f"training.schedule is {self.schedule!r}; it is cosine or steps")
 
 
-RECIPES: dict[str, dict[str, Any]] = {
-    "short": {},
-    "paper": {
-        "patches": 300 * 800 * 32, "batch": 32, "rate": 2e-4, "warm_up": 0.0, "schedule": "steps",
-        "halve_at": (50 / 300, 100 / 300, 150 / 300, 200 / 300), "clip": 0.0, "average": 0.0, "focus": 0.0,
-    },
+PAPER = {"warm_up": 0.0, "schedule": "steps", "clip": 0.0, "average": 0.0}
+_ACDNET_PAPER = PAPER | {
+    "patches": 300 * 800 * 32, "batch": 32, "rate": 2e-4, "focus": 0.0,
+    "halve_at": (50 / 300, 100 / 300, 150 / 300, 200 / 300),
 }  # fmt: skip
-"""`paper`: 300 epochs of 800 batches of 32 patches, rate 2e-4 halved at epochs 50, 100, 150, 200. `short`: ours."""
+_DUAL_PAPER = PAPER | {"patches": 120 * 1000, "batch": 1, "rate": 2e-4, "halve_at": (0.25, 0.5, 0.75)}
+_CNNMAR = {"focus": 0.6, "beta1": 0.9}
+_DUAL = {"batch": 1, "rate": 5e-4}
+RECIPES: dict[str, dict[str, dict[str, Any]]] = {
+    "short": {"acdnet": {}, "cnnmar": _CNNMAR, "dudonet": _DUAL, "dscmar": _DUAL, "dudonet++": _DUAL},
+    "paper": {
+        "acdnet": _ACDNET_PAPER,
+        "cnnmar": PAPER | _CNNMAR | {"patches": 40 * 10000, "batch": 64, "rate": 1e-3},
+        **dict.fromkeys(("dudonet", "dscmar", "dudonet++"), _DUAL_PAPER),
+    },
+}
+"""Recipe: kind of network: settings. `paper` for ACDNet: 300 epochs of 800 batches of 32 patches, rate 2e-4 halved at
+epochs 50, 100, 150, 200; for the networks in both domains: 2e-4 halved every 30 epochs of (assumed) 120; CNNMAR's
+numbers are assumed but for the share of patches with strong errors. `short`: ours."""
 
 
 @dataclass(frozen=True)
@@ -209,13 +232,14 @@ def from_dict(given: Mapping[str, Any]) -> TrainConfig:
     recipe = training.get("recipe", "short")
     if not isinstance(recipe, str) or recipe not in RECIPES:
         raise ConfigError(f"no recipe {recipe!r}; there are {', '.join(RECIPES)}")
+    model = _section(ModelSettings, given.get("model", {}), "model")
+    ours = RECIPES[recipe][model.network().network]
     if "minutes" in training or "patches" in training:
-        training = {key: value for key, value in RECIPES[recipe].items() if key != "patches"} | training
-    else:
-        training = RECIPES[recipe] | training
+        ours = {key: value for key, value in ours.items() if key != "patches"}
+    training = ours | training
     return TrainConfig(
         name,
-        _section(ModelSettings, given.get("model", {}), "model"),
+        model,
         _section(DataSettings, given.get("data", {}), "data"),
         _section(TrainingSettings, training, "training"),
         _section(RunSettings, given.get("run", {}), "run"),

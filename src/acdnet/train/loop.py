@@ -1,35 +1,34 @@
-"""The training loop: patches in, Eq. (15), Adam, a moving average, checkpoints, scores, and a model with its card."""
+"""The training loop: examples in, the loss, Adam, a moving average, checkpoints, scores, and a model with its card."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from acdnet.data.pairs import check_apart, marks, open_pairs
 from acdnet.errors import ConfigError, InputRefused, TrainingStopped
 from acdnet.files import locked
-from acdnet.model.acdnet import ACDNet
 from acdnet.model.trunk import Trunk, channels_last
 from acdnet.train.average import Average
+from acdnet.train.batches import Batches
 from acdnet.train.batchnorm import synchronised
-from acdnet.train.begin import make_model
+from acdnet.train.begin import make_lesson, make_model
 from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkpoint
 from acdnet.train.config import TrainConfig, from_dict
+from acdnet.train.lessons.lesson import Batch, Examples, Lesson, Terms
 from acdnet.train.log import Log
-from acdnet.train.loss import Loss, acdnet_loss
-from acdnet.train.patches import Batch, Batches, Patches
 from acdnet.train.processes import asked_to_stop, make_fabric
 from acdnet.train.schedule import rate
 from acdnet.train.validate import validate
 from acdnet.weights.card import LONGEST_TEXT, Card, Training
+from acdnet.weights.networks import Network
 from acdnet.weights.save import save_model
 
 CALIBRATION_BATCHES = 40
@@ -46,12 +45,12 @@ UNCHANGING = ("seed", "batch", "patch", "focus", "beta1", "beta2", "average")
 class WithLoss(nn.Module):
     """The network and its loss as one module: what several processes train together."""
 
-    def __init__(self, network: ACDNet) -> None:
+    def __init__(self, network: nn.Module, lesson: Lesson, config: TrainConfig) -> None:
         super().__init__()
-        self.network = network
+        self.network, self.lesson, self.config = network, lesson, config
 
-    def forward(self, Y: Tensor, X_li: Tensor, X: Tensor, I: Tensor) -> Loss:
-        return acdnet_loss(self.network(Y, X_li, I), Y, X, I)
+    def forward(self, *batch: Any) -> Terms:
+        return self.lesson.loss(self.network, batch, self.config)
 
 
 class Trainer:
@@ -68,13 +67,15 @@ class Trainer:
             for pairs in (*self.train, *self.val):
                 pairs.verify()
         torch.manual_seed(config.training.seed)
-        self.raw = synchronised(channels_last(make_model(config)), fabric.device)
+        self.lesson = make_lesson(config.model.network())
+        self.lesson.check(config)
+        self.raw: Network = synchronised(channels_last(make_model(config)), fabric.device)
         for module in self.raw.modules():
             if isinstance(module, Trunk):
                 module.frugal = config.model.frugal
         t = config.training
         optimiser = torch.optim.Adam(self.raw.parameters(), lr=t.rate, betas=(t.beta1, t.beta2))
-        self.model, self.optimiser = fabric.setup(WithLoss(self.raw), optimiser)
+        self.model, self.optimiser = fabric.setup(WithLoss(self.raw, self.lesson, config), optimiser)
         self.average = Average(self.raw, t.average)  # on the device that the model was moved to
         self.step = 0
         self.seconds = 0.0
@@ -129,9 +130,8 @@ class Trainer:
     def run(self) -> Card | None:
         """Train to the end; return the card of the model, or None in processes that do not write it."""
         t, run = self.config.training, self.config.run
-        patches = Patches(self.train, t.patch, t.seed, t.focus)
-        ranks = {"rank": self.fabric.global_rank, "ranks": self.fabric.world_size}
-        batches = Batches(patches, t.batch, self.step, loaders=run.loaders, **ranks)
+        examples = self.lesson.examples(self.train, self.config, t.seed, t.focus)
+        batches = self.batches(examples, self.step)
         began = saved = scored = time.monotonic()
         before, first, warm, end = self.seconds, self.step, 0.0, 0
         with (
@@ -166,11 +166,16 @@ class Trainer:
                     self.save()
                     saved = time.monotonic()
                 if score:
-                    self._score(patches, log)
+                    self._score(log)
                     scored = time.monotonic()
             batches.close()
             self.save()
-            return self._finish(patches, log)
+            return self._finish(log)
+
+    def batches(self, examples: Examples, first: int = 0) -> Batches:
+        """Return the batches of this process from step `first` on."""
+        ranks = {"rank": self.fabric.global_rank, "ranks": self.fabric.world_size, "loaders": self.config.run.loaders}
+        return Batches(examples, self.lesson.collate, self.config.training.batch, first, **ranks)
 
     def _agree(self, stop: int, end: int, save: bool, score: bool) -> tuple[int, int, bool, bool]:
         """Let all processes do the same: any may be asked to stop, the first decides by its clock about the rest."""
@@ -182,26 +187,24 @@ class Trainer:
         stop, end, save_, score_ = (int(wish) for wish in wishes)
         return stop, end, bool(save_), bool(score_)
 
-    def _score(self, patches: Patches, log: Log) -> None:
+    def _score(self, log: Log) -> None:
         """Measure batch normalisation together; the first process then scores the model."""
-        model = self.calibrated(patches)
+        model = self.calibrated()
         if self.fabric.is_global_zero:
-            log.scores(self.step, validate(model, self.val, self.config.data.val_pairs))
+            log.scores(self.step, validate(self.lesson, model, self.val, self.config.data.val_pairs))
         self.fabric.barrier()
 
-    def learn(self, batch: Batch) -> Loss:
+    def learn(self, batch: Batch) -> Terms:
         """Take one step; refuse to go on from a loss that is not finite."""
         t = self.config.training
         for group in self.optimiser.param_groups:
             group["lr"] = rate(t, (self.step + 1) / self.total if self.total else 0.02 * t.warm_up)
-        Y, X_li, X, I = (self.fabric.to_device(part) for part in batch)
-        loss: Loss = self.model(Y, X_li, X, I)
+        loss: Terms = self.model(*self.lesson.to(batch, self.fabric.device))
         self.optimiser.zero_grad(set_to_none=True)
-        self.fabric.backward(loss.total)
-        if not math.isfinite(loss.total.item()):
-            raise TrainingStopped(
-                f"the loss is {loss.total.item()} at step {self.step}; the last checkpoint is kept", 1
-            )
+        total = loss.total
+        self.fabric.backward(total)
+        if not math.isfinite(total.item()):
+            raise TrainingStopped(f"the loss is {total.item()} at step {self.step}; the last checkpoint is kept", 1)
         norm = torch.nn.utils.clip_grad_norm_(self.raw.parameters(), t.clip or math.inf)
         if not math.isfinite(float(norm)):
             raise TrainingStopped(f"the gradient is not finite at step {self.step}; the last checkpoint is kept", 1)
@@ -209,41 +212,36 @@ class Trainer:
         self.average.update(self.raw, self.step)
         return loss
 
-    def calibrated(self, patches: Patches) -> ACDNet:
+    def calibrated(self) -> nn.Module:
         """Return the averaged model with its batch normalisation measured; all processes take part."""
-        t = self.config.training
-        calibration = Patches(patches.sets, t.patch, t.seed + CALIBRATION_SEED)
-        batches = Batches(calibration, t.batch, 0, self.fabric.global_rank, self.fabric.world_size)
-        device = self.fabric.device
-        some: Iterator[tuple[Tensor, ...]] = (
-            (Y.to(device), X_li.to(device), I.to(device)) for Y, X_li, _, I in islice(batches, CALIBRATION_BATCHES)
-        )
-        model = self.average.calibrated(some)
+        seed = self.config.training.seed + CALIBRATION_SEED
+        batches = self.batches(self.lesson.examples(self.train, self.config, seed, focus=0.0))
+        some = (self.lesson.to(batch, self.fabric.device) for batch in islice(batches, CALIBRATION_BATCHES))
+        model = self.average.calibrated(self.lesson.inputs(batch) for batch in some)
         batches.close()
         return model
 
-    def _values(self, loss: Loss, speed: float, waiting: float) -> dict[str, float]:
+    def _values(self, loss: Terms, speed: float, waiting: float) -> dict[str, float]:
         t = self.config.training
-        terms = {name: value.item() for name, value in loss._asdict().items()}
         return {
             "step": self.step,
             "patches": self.step * t.batch,
             "seconds": round(self.seconds, 1),
             "loss": loss.total.item(),
-            **terms,
+            **loss.items(),
             "rate": self.optimiser.param_groups[0]["lr"],
             "patches a second": speed,
             "waiting": waiting,
         }
 
-    def _finish(self, patches: Patches, log: Log) -> Card | None:
-        model = self.calibrated(patches).cpu()
+    def _finish(self, log: Log) -> Card | None:
+        model = cast(Network, self.calibrated().cpu())
         card = self._publish(model, log) if self.fabric.is_global_zero else None
         self.fabric.barrier()
         return card
 
-    def _publish(self, model: ACDNet, log: Log) -> Card:
-        scores = validate(model, self.val, self.config.data.val_pairs) if self.val else {}
+    def _publish(self, model: Network, log: Log) -> Card:
+        scores = validate(self.lesson, model, self.val, self.config.data.val_pairs) if self.val else {}
         if scores:
             log.scores(self.step, scores)
         card = save_model(

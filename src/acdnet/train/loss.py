@@ -40,8 +40,11 @@ class Loss(NamedTuple):
         return self.image_l2 + self.image_l1 + self.artifact_l1
 
 
-def acdnet_loss(result: Decomposition, Y: Tensor, X: Tensor, I: Tensor) -> Loss:
-    """Compare every stage with the clean image X and the artifact Y - X, where I is true (not metal)."""
+def acdnet_loss(result: Decomposition, Y: Tensor, X: Tensor, I: Tensor, omega: float = L1_WEIGHT) -> Loss:
+    """Compare every stage with the clean image X and the artifact Y - X, where I is true (not metal).
+
+    `omega` is omega_1 and omega_2 for means; the smaller, the more do strong errors count.
+    """
     inside = I.bool()
     images = [*((MU_STAGE, image) for image in result.images), (MU_FINAL, result.image)]
     artifacts = [*((MU_STAGE, artifact) for artifact in result.artifacts), (MU_FINAL, result.artifacts[-1])]
@@ -55,7 +58,7 @@ def acdnet_loss(result: Decomposition, Y: Tensor, X: Tensor, I: Tensor) -> Loss:
     off = [(mu, masked(X - image)) for mu, image in images]
     return Loss(
         image_l2=torch.stack([mu * difference.square().mean() for mu, difference in off]).sum(),
-        image_l1=L1_WEIGHT * torch.stack([mu * difference.abs().mean() for mu, difference in off]).sum(),
-        artifact_l1=L1_WEIGHT
+        image_l1=omega * torch.stack([mu * difference.abs().mean() for mu, difference in off]).sum(),
+        artifact_l1=omega
         * torch.stack([mu * masked(Y - X - artifact).abs().mean() for mu, artifact in artifacts]).sum(),
     )

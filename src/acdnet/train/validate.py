@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from torch import nn
 
 from acdnet.data.pairs import PairSet, some_of
 from acdnet.evaluate.metrics import hu_rmse, regions, window_psnr
-from acdnet.model.acdnet import ACDNet
-from acdnet.model.border import decompose_hu, reduced_hu
-from acdnet.model.inference import InferenceACDNet
+from acdnet.train.lessons.lesson import Lesson
 
 
-def validate(model: ACDNet, sets: Sequence[PairSet], count: int) -> dict[str, float]:
+def validate(lesson: Lesson, model: nn.Module, sets: Sequence[PairSet], count: int) -> dict[str, float]:
     """Return mean window PSNR (dB) and RMSE of soft tissue (HU) of input, LI and model for each set."""
-    fast = InferenceACDNet(model)
     scores: dict[str, float] = {}
     for number, pairs in enumerate(sets):
         total = len(pairs.infos())
@@ -23,7 +21,7 @@ def validate(model: ACDNet, sets: Sequence[PairSet], count: int) -> dict[str, fl
         values: dict[str, list[float]] = {}
         for index in some_of(total, share):
             pair = pairs.read(index)
-            result = reduced_hu(decompose_hu(fast, pair.corrupted, pair.li, pair.metal), pair.corrupted, pair.metal)
+            result = lesson.reduced(model, pairs, index)
             soft = regions(pair.clean, pair.metal)["soft"]
             for name, image in (("input", pair.corrupted), ("li", pair.li), ("model", result)):
                 values.setdefault(f"{name} dB", []).append(window_psnr(image, pair.clean, pair.metal))

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from acdnet.config import ACDNetConfig
+from acdnet.config import NetworkConfig, config_from_dict, config_to_dict
 from acdnet.errors import ConfigError, InputRefused, ModelFileError
 from acdnet.files import read_limited
 
@@ -48,7 +48,7 @@ class Card:
     name: str
     summary: str
     architecture: str
-    config: ACDNetConfig
+    config: NetworkConfig
     parameters: int
     sha256: str
     version: str
@@ -61,7 +61,7 @@ class Card:
     format: int = FORMAT
 
     def to_json(self) -> str:
-        return json.dumps({**asdict(self), "config": self.config.to_dict()}, indent=2, allow_nan=False) + "\n"
+        return json.dumps({**asdict(self), "config": config_to_dict(self.config)}, indent=2, allow_nan=False) + "\n"
 
 
 def card_path(weights: Path) -> Path:
@@ -124,7 +124,7 @@ def _parse(values: dict[str, Any]) -> Card:
         if not all(type(mark) is str for mark in training["patients"]):
             raise _Misfit("patients is not a list of texts")
         training["patients"] = tuple(training["patients"])
-    config = ACDNetConfig.from_dict(values["config"])
+    config = config_from_dict(values["config"])
     return Card(**{**values, "config": config, "training": training and Training(**training)})
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from acdnet.config import ACDNetConfig
+from acdnet.config import NetworkConfig
 from acdnet.errors import ModelFileError
 
 MAX_WEIGHTS_BYTES = 512_000_000
@@ -18,16 +18,20 @@ STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 """Ends of names that are not parameters."""
 
 
-def check_count(config: ACDNetConfig, state: Mapping[str, Tensor], path: Path) -> None:
+def check_count(config: NetworkConfig, state: Mapping[str, Tensor], path: Path) -> None:
     """Refuse weights whose number does not fit the sizes they claim, before a network of these sizes is built."""
     expected = config.count_parameters()
     found = sum(value.numel() for name, value in state.items() if not name.endswith(STATISTICS))
     if expected > MAX_PARAMETERS:
         raise ModelFileError(
-            f"{path}: {expected:,} parameters (T={config.T}) are more than any model of this program has"
+            f"{path}: {expected:,} parameters ({_sizes(config)}) are more than any model of this program has"
         )
     if found != expected:
-        raise ModelFileError(f"{path}: holds {found:,} weights, a network with T={config.T} has {expected:,}")
+        raise ModelFileError(f"{path}: holds {found:,} weights, a network with {_sizes(config)} has {expected:,}")
+
+
+def _sizes(config: NetworkConfig) -> str:
+    return ", ".join(f"{name}={value}" for name, value in config.to_dict().items())
 
 
 def check_state(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:

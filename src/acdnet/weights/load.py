@@ -11,24 +11,34 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor
 
+from acdnet.config import config_to_dict
 from acdnet.errors import ModelFileError
 from acdnet.files import sha256
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.inference import InferenceACDNet
 from acdnet.weights.card import CONFIG_KEY, Card, read_card, read_model_file
 from acdnet.weights.check import MAX_WEIGHTS_BYTES, check_count, check_state
+from acdnet.weights.networks import Network, build
 from acdnet.weights.selftest import KEY, TOLERANCE, selftest
 from acdnet.weights.shipped import find_model
 
 
 def load_model(name_or_path: str | Path = "default", device: str | torch.device = "cpu") -> InferenceACDNet:
     """Load a shipped model by name, or any model by path, ready for inference."""
-    model, _ = read_model(find_model(name_or_path))
+    model, _ = read_acdnet(find_model(name_or_path))
     return InferenceACDNet(model.to(device))
 
 
-def read_model(path: Path) -> tuple[ACDNet, Card]:
-    """Read a verified model that can be trained further, and its card."""
+def read_acdnet(path: Path) -> tuple[ACDNet, Card]:
+    """Read a verified model of ACDNet that can be trained further, and its card."""
+    model, card = read_model(path)
+    if not isinstance(model, ACDNet):
+        raise ModelFileError(f"{path}: is a model of {card.config.network}, not of ACDNet")
+    return model, card
+
+
+def read_model(path: Path) -> tuple[Network, Card]:
+    """Read a verified model of any kind, and its card."""
     data = read_model_file(path, MAX_WEIGHTS_BYTES)
     card = read_card(path)
     if sha256(data) != card.sha256:
@@ -38,12 +48,12 @@ def read_model(path: Path) -> tuple[ACDNet, Card]:
     if expected is None:
         raise ModelFileError(f"{path}: the answer of the self-test ({KEY}) is missing")
 
-    if _stored_config(data) != card.config.to_dict():
+    if _stored_config(data) != config_to_dict(card.config):
         raise ModelFileError(f"{path}: made for another configuration than its card says")
     if (count := card.config.count_parameters()) != card.parameters:
         raise ModelFileError(f"{path}: its card says {card.parameters:,} parameters, its configuration has {count:,}")
     check_count(card.config, state, path)
-    model = ACDNet(card.config)
+    model = build(card.config)
     check_state(model, state, path)
     model.load_state_dict(state)
     _check_selftest(model, expected, path)
@@ -67,7 +77,7 @@ def _stored_config(data: bytes) -> Any:
         return None
 
 
-def _check_selftest(model: ACDNet, expected: Tensor, path: Path) -> None:
+def _check_selftest(model: Network, expected: Tensor, path: Path) -> None:
     found = selftest(model.eval())
     if expected.dtype != found.dtype or found.shape != expected.shape or not found.isfinite().all():
         raise ModelFileError(f"{path}: the self-test failed (no finite image of {tuple(found.shape)} pixels)")

@@ -10,15 +10,16 @@ from pathlib import Path
 from safetensors.torch import save
 
 from acdnet import __version__
+from acdnet.config import config_to_dict
 from acdnet.errors import InputRefused, ModelFileError
 from acdnet.files import check_writable, sha256, write_atomically
-from acdnet.model.acdnet import ACDNet
 from acdnet.weights.card import CONFIG_KEY, Card, Training, card_path
+from acdnet.weights.networks import Network
 from acdnet.weights.selftest import KEY, selftest
 
 
 def save_model(
-    model: ACDNet,
+    model: Network,
     path: Path,
     *,
     name: str,
@@ -36,7 +37,7 @@ def save_model(
     state = {key: value.detach().contiguous() for key, value in model.state_dict().items()}
     if broken := [key for key, value in state.items() if not value.isfinite().all()]:
         raise ModelFileError(f"{path}: not written, {broken[0]} holds numbers that are not finite")
-    data = save({**state, KEY: selftest(model)}, metadata={CONFIG_KEY: json.dumps(model.config.to_dict())})
+    data = save({**state, KEY: selftest(model)}, metadata={CONFIG_KEY: json.dumps(config_to_dict(model.config))})
     card = Card(
         name=name,
         summary=summary,

@@ -2,28 +2,59 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
 from acdnet.model.acdnet import ACDNet
-from acdnet.units import NETWORK_RANGE, WATER_MU
+from acdnet.units import NETWORK_RANGE, WATER_MU, hu_from_network
+
+if TYPE_CHECKING:
+    from acdnet.rivals.cnnmar import CNNMAR
+    from acdnet.rivals.dual import DualNetwork
+    from acdnet.weights.networks import Network
 
 KEY = "selftest.image"
 """Name of the stored answer among the weights."""
 
 SIZE = 64
 TOLERANCE = 1e-4 * NETWORK_RANGE
-"""Processors round differently; a damaged model is off by far more."""
+"""In network units. Processors round differently; a damaged model is off by far more."""
 
 
 @torch.no_grad()
-def selftest(model: ACDNet) -> Tensor:
-    """Run the plain network, which has to be in evaluation mode, on the fixed input; SIZE x SIZE."""
+def selftest(model: Network) -> Tensor:
+    """Run the plain network, which has to be in evaluation mode, on the fixed input; SIZE x SIZE, network units."""
+    Y, X_li, I = _fixed_input()
+    if isinstance(model, ACDNet):
+        image: Tensor = model(Y[None, None], X_li[None, None], I[None, None]).image
+        return image[0, 0]
+    return _of_rival(model, Y, X_li, I)
+
+
+def _fixed_input() -> tuple[Tensor, Tensor, Tensor]:
     y, x = torch.meshgrid(torch.linspace(-1, 1, SIZE), torch.linspace(-1, 1, SIZE), indexing="ij")
     water = WATER_MU * NETWORK_RANGE
     body = torch.where(x**2 + (y / 0.8) ** 2 < 0.8, water, 0.0)
     streaks = 12 * torch.sin(9 * x + 23 * y) * torch.exp(-4 * (x - 0.2 * y) ** 2)
     I = (x - 0.2) ** 2 + (y + 0.1) ** 2 > 0.02
     Y, X_li = (body + streaks).clamp(0, NETWORK_RANGE), (body + 0.3 * streaks.roll(3, 0)).clamp(0, NETWORK_RANGE)
-    image: Tensor = model(Y[None, None], X_li[None, None], I[None, None]).image
-    return image[0, 0]
+    return Y, X_li, I
+
+
+def _of_rival(model: CNNMAR | DualNetwork, Y: Tensor, X_li: Tensor, I: Tensor) -> Tensor:
+    """Run a network of another kind on the same slice, in a small scanner."""
+    from acdnet.physics.geometry import FanBeam
+    from acdnet.physics.measured import Measured
+    from acdnet.rivals.cnnmar import CNNMAR
+    from acdnet.rivals.observed import observe
+
+    if isinstance(model, CNNMAR):
+        images = torch.stack((Y, 0.5 * (Y + X_li), X_li)) / NETWORK_RANGE
+        found: Tensor = model(images[None])[0, 0] * NETWORK_RANGE
+        return found
+    scanner = FanBeam(SIZE, pixel_cm=0.2, views=64, bins=97, bin_cm=0.35, source_cm=50.0, detector_cm=50.0)
+    measured = Measured.from_image(hu_from_network(Y).numpy(), ~I.numpy(), scanner)
+    image: Tensor = model(observe(measured, hu_from_network(X_li).numpy())).image
+    return image[0, 0] * (WATER_MU * NETWORK_RANGE)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from acdnet.config import ACDNetConfig
 from acdnet.errors import ModelFileError
 from acdnet.weights.card import Card, read_card
 
@@ -34,6 +36,20 @@ def find_model(name_or_path: str | Path) -> Path:
     if path.suffix != ".safetensors":
         raise ModelFileError(f"{name}: no shipped model has this name (there are: {', '.join([*ALIASES, *models])})")
     return path
+
+
+def find_acdnets(names: Iterable[str]) -> list[Path]:
+    """Return the weights files of those models, by name or file, that are of ACDNet; `acdnet` is the default one."""
+    found = [find_model("default" if name == "acdnet" else name) for name in names]
+    return [path for path in found if isinstance(read_card(path).config, ACDNetConfig)]
+
+
+def find_rival(kind: str) -> Path:
+    """Return the shipped model of a kind of network."""
+    for card, path, _ in shipped_cards():
+        if card.config.network == kind:
+            return path
+    raise ModelFileError(f"no model of {kind} is shipped; train one (docs/rivals.md) and name its file with --model")
 
 
 def shipped_cards() -> list[tuple[Card, Path, list[str]]]:

@@ -1,0 +1,24 @@
+"""Run a learned method on a measured slice, whichever it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from acdnet.physics.measured import Measured
+from acdnet.rivals.cnnmar import CNNMAR, cnnmar
+from acdnet.rivals.dual import DualNetwork
+from acdnet.rivals.observed import observe, to_hu
+
+LABELS = {"cnnmar": "CNNMAR", "dudonet": "DuDoNet", "dscmar": "DSCMAR", "dudonet++": "DuDoNet++"}
+"""Names of the kinds of networks, for people."""
+
+
+@torch.no_grad()
+def run_rival(model: CNNMAR | DualNetwork, measured: Measured) -> NDArray[np.float32]:
+    """Reduce a slice with a network in evaluation mode; HU."""
+    if isinstance(model, CNNMAR):
+        return cnnmar(model, measured)
+    device = next(model.parameters()).device
+    return to_hu(model(observe(measured).to(device)).image)

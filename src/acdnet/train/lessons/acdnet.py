@@ -1,0 +1,55 @@
+"""ACDNet: patches and Eq. (15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from acdnet.data.pairs import PairSet
+from acdnet.model.acdnet import ACDNet
+from acdnet.model.border import decompose_hu, to_hu
+from acdnet.model.inference import InferenceACDNet
+from acdnet.train.config import TrainConfig
+from acdnet.train.lessons.lesson import Batch, Terms, tensors_to
+from acdnet.train.loss import acdnet_loss
+from acdnet.train.patches import Patches
+
+
+class ACDNetLesson:
+    """Batches are Y, X_li, X, I: B x 1 x size x size, network units; I is 1 where there is no metal."""
+
+    def __init__(self) -> None:
+        self.fast: tuple[nn.Module, InferenceACDNet] | None = None
+
+    def check(self, config: TrainConfig) -> None:
+        """Take all settings."""
+
+    def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Patches:
+        return Patches(sets, config.training.patch, seed, focus)
+
+    def collate(self, examples: list[Tensor]) -> Batch:
+        return torch.stack(examples).unsqueeze(2).unbind(1)
+
+    def to(self, batch: Batch, device: torch.device) -> Batch:
+        return tensors_to(batch, device)
+
+    def inputs(self, batch: Batch) -> tuple[Any, ...]:
+        Y, X_li, _, I = batch
+        return Y, X_li, I
+
+    def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:
+        Y, X_li, X, I = batch
+        found = acdnet_loss(network(Y, X_li, I), Y, X, I, config.training.omega)
+        return Terms(found._fields, tuple(found))
+
+    def reduced(self, network: nn.Module, pairs: PairSet, index: int) -> NDArray[np.float32]:
+        if self.fast is None or self.fast[0] is not network:
+            assert isinstance(network, ACDNet)
+            self.fast = network, InferenceACDNet(network)
+        pair = pairs.read(index)
+        return to_hu(decompose_hu(self.fast[1], pair.corrupted, pair.li, pair.metal).image)

@@ -1,0 +1,99 @@
+"""The dual-domain networks: whole slices one at a time, absolute errors of sinogram and of both images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from skimage.transform import resize
+from torch import nn
+
+from acdnet.data.pairs import PairSet
+from acdnet.errors import ConfigError
+from acdnet.evaluate.cases import Case
+from acdnet.physics.geometry import FanBeam
+from acdnet.physics.measured import Measured
+from acdnet.rivals.dual import DualNetwork
+from acdnet.rivals.observed import observe, to_hu, water_units
+from acdnet.train.config import TrainConfig
+from acdnet.train.lessons.lesson import Batch, Terms
+
+Image = NDArray[np.float32]
+
+
+@dataclass
+class Slices:
+    """An endless list of slices in both domains, with their truth: observed slice, clean image, clean sinogram."""
+
+    sets: Sequence[PairSet]
+    seed: int
+    grid: int
+    """Side to which slices are brought; 0: as they are."""
+
+    def __post_init__(self) -> None:
+        self.counts = [len(pairs.infos()) for pairs in self.sets]
+
+    def __getitem__(self, n: int) -> Batch:
+        rng = np.random.default_rng([self.seed, n])
+        which = int(rng.integers(len(self.sets)))
+        case = Case.read(self.sets[which], int(rng.integers(self.counts[which])))
+        if self.grid:
+            measured, clean, li = coarse(case, self.grid)
+        else:
+            measured, clean, li = case.measured, case.pair.clean, case.pair.li
+        observed = observe(measured, li)
+        X = water_units(clean)
+        return observed, X, observed.project(X)
+
+
+def coarse(case: Case, grid: int) -> tuple[Measured, Image, None]:
+    """Bring a case to fewer pixels; its sinogram is then projected from the image, by fewer views."""
+    size = len(case.pair.clean)
+    clean, corrupted, metal = (
+        resize(image.astype(np.float32), (grid, grid), anti_aliasing=grid < size)
+        for image in (case.pair.clean, case.pair.corrupted, case.pair.metal)
+    )
+    pixel_cm = (case.pixel_mm / 10 if case.pixel_mm else FanBeam.benchmark(size).pixel_cm) * size / grid
+    views = 8 * max(1, round(640 * grid / size / 8))
+    return Measured.from_image(corrupted, metal >= 0.5, FanBeam.around(grid, pixel_cm, views=views)), clean, None
+
+
+class DualLesson:
+    """Batches hold one slice: observed, clean image, clean sinogram."""
+
+    def check(self, config: TrainConfig) -> None:
+        if config.training.batch != config.run.devices:
+            raise ConfigError(
+                f"training.batch is {config.training.batch}; networks in both domains take one slice in each process"
+            )
+
+    def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Slices:  # noqa: ARG002
+        return Slices(sets, seed, config.data.grid)
+
+    def collate(self, examples: list[Batch]) -> Batch:
+        (one,) = examples
+        return one
+
+    def to(self, batch: Batch, device: torch.device) -> Batch:
+        return tuple(part.to(device) for part in batch)
+
+    def inputs(self, batch: Batch) -> tuple[Any, ...]:
+        return batch[:1]
+
+    def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:  # noqa: ARG002 all weights are one
+        observed, X, S = batch
+        found = network(observed)
+        names = ("sinogram_l1", "between_l1", "image_l1")
+        images = ((observed.I * (image - X)).abs().mean() for image in (found.between, found.image))
+        return Terms(names, ((found.sinogram - S).abs().mean(), *images))
+
+    def reduced(self, network: nn.Module, pairs: PairSet, index: int) -> NDArray[np.float32]:
+        assert isinstance(network, DualNetwork)
+        case = Case.read(pairs, index)
+        device = next(network.parameters()).device
+        with torch.no_grad():
+            return to_hu(network(observe(case.measured, case.pair.li).to(device)).image)

@@ -1,0 +1,30 @@
+"""Build the network that a config describes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from acdnet.config import ACDNetConfig, CNNMARConfig, DualConfig, NetworkConfig
+from acdnet.model.acdnet import ACDNet
+
+if TYPE_CHECKING:
+    from acdnet.rivals.cnnmar import CNNMAR
+    from acdnet.rivals.dual import DualNetwork
+
+Network: TypeAlias = "ACDNet | CNNMAR | DualNetwork"
+
+
+def build(config: NetworkConfig) -> Network:
+    """Build a network with random weights."""
+    match config:
+        case ACDNetConfig():
+            return ACDNet(config)
+        case CNNMARConfig():
+            from acdnet.rivals.cnnmar import CNNMAR
+
+            return CNNMAR(config)
+        case DualConfig():
+            from acdnet.rivals.dual import make_dual
+
+            return make_dual(config)
+    raise TypeError(f"no network is known for {type(config).__name__}")

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from acdnet.config import CNNMARConfig
+from acdnet.physics.measured import Measured, attenuation
+from acdnet.physics.projector import project
+from acdnet.rivals.cnnmar import CNNMAR, cnnmar, make_prior, three_images
+from acdnet.units import WATER_MU
+from tests.rivals.make import SCANNER, SIZE, small_measured
+
+
+def test_metal_and_its_neighbours_are_water_for_the_network() -> None:
+    measured = small_measured()
+    images = three_images(measured)
+    assert images.shape == (3, *measured.image.shape)
+    assert images.min() >= 0
+    rows, columns = np.nonzero(measured.metal)
+    for dy, dx in ((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0)):
+        assert torch.all(images[:, rows + dy, columns + dx] == torch.tensor(WATER_MU))
+    far = np.s_[:, :10, :10]
+    torch.testing.assert_close(images[far][0], attenuation(measured.image)[:10, :10])
+
+
+def test_prior_is_flat_in_tissue_and_true_in_bone_and_air() -> None:
+    y, x = np.mgrid[:64, :64] - 31.5
+    rng = np.random.default_rng(0)
+    hu = np.where(x**2 + y**2 < 28**2, rng.normal(30, 40, x.shape), -1000.0)
+    hu[(x - 10) ** 2 + y**2 < 16] = 900.0
+    metal = (x + 12) ** 2 + y**2 < 9
+    hu[metal] = 8000.0
+    prior = make_prior(hu.astype(np.float32), metal)
+    inner = (x**2 + y**2 < 20**2) & ((x - 10) ** 2 + y**2 > 12**2)
+    assert prior[inner].std() < 2
+    assert abs(prior[inner].mean() - 30) < 10
+    assert np.all(prior[(x - 10) ** 2 + y**2 < 9] == 900)
+    assert np.all(prior[x**2 + y**2 > 31**2] == -1000)
+
+
+def test_a_slice_of_one_value_does_not_break_the_clusters() -> None:
+    flat = np.full((16, 16), 40.0, np.float32)
+    assert np.array_equal(make_prior(flat, np.zeros((16, 16), bool)), flat)
+
+
+def test_rays_beside_the_metal_are_kept() -> None:
+    measured = small_measured()
+    torch.manual_seed(0)
+    image = cnnmar(CNNMAR(CNNMARConfig()).eval(), measured)
+    assert np.isfinite(image).all()
+    clean = np.where(measured.image > -900, 20.0, -1000.0)
+    outside = ~measured.metal
+    assert image.shape == clean.shape
+    assert np.abs(image - measured.image)[outside].max() > 1  # something was done
+
+
+def test_a_perfect_prior_gives_back_the_slice() -> None:
+    """With a network that knows the truth only the interpolation of almost nothing remains."""
+    y, x = np.mgrid[:SIZE, :SIZE] - (SIZE - 1) / 2
+    clean = np.where(x**2 + y**2 < 13**2, 0.0, -1000.0).astype(np.float32)
+    metal = (x + 4) ** 2 + (y - 2) ** 2 < 3
+
+    class Knows(CNNMAR):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
+            return attenuation(clean)[None, None]
+
+    measured = Measured.from_image(np.where(metal, np.float32(4000), clean), metal, SCANNER)
+    image = cnnmar(Knows(CNNMARConfig()), measured)
+    best = measured.reconstruct(torch.where(measured.trace, project(attenuation(clean), SCANNER), measured.sinogram))
+    assert np.abs(image - best).max() < 1

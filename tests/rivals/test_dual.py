@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from acdnet.config import NETWORKS, DualConfig
+from acdnet.rivals.dual import DSCMAR, DUAL, DualNetwork, DuDoNet, DuDoNetPlus, make_dual
+from acdnet.rivals.observed import Observed, observe
+from acdnet.rivals.sinogram_net import SinogramNet
+from tests.rivals.make import small_measured
+
+SPREAD = 0.05
+
+
+def small(kind: type[DualConfig], width: int = 2) -> DualNetwork:
+    """Return a small network whose last layers do something."""
+    torch.manual_seed(1)
+    model = make_dual(kind(width=width))
+    nn.init.normal_(model.image_net.last.weight, std=SPREAD)
+    return model
+
+
+@pytest.fixture(scope="module")
+def observed() -> Observed:
+    return observe(small_measured())
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("cnnmar", 28_929), ("dudonet", 25_834_251), ("dscmar", 25_834_251), ("dudonet++", 25_983_627)],
+)
+def test_published_counts(name: str, count: int) -> None:
+    from acdnet.weights.networks import build
+
+    assert NETWORKS[name].count_parameters() == count
+    assert sum(value.numel() for value in build(NETWORKS[name]).parameters()) == count
+
+
+def test_the_two_parts_have_their_published_counts() -> None:
+    model = make_dual(NETWORKS["dudonet"])  # type: ignore[arg-type]
+    assert sum(value.numel() for value in model.sinogram_net.parameters()) == 12_439_498
+    assert sum(value.numel() for value in model.image_net.parameters()) == 13_394_753
+
+
+@pytest.mark.parametrize("kind", DUAL)
+def test_rays_beside_the_metal_keep_what_was_measured(kind: type[DualConfig], observed: Observed) -> None:
+    found = small(kind).eval()(observed)
+    beside = observed.trace == 0
+    source = observed.S_li if issubclass(DUAL[kind], DuDoNet) else observed.S
+    torch.testing.assert_close(found.sinogram[beside], source[beside])
+    assert (found.sinogram[~beside] - source[~beside]).abs().max() > 1e-3
+    assert found.image.shape == observed.Y.shape
+
+
+def test_each_method_is_what_its_equation_says(observed: Observed) -> None:
+    o = observed
+    for kind, network in DUAL.items():
+        model = small(kind).eval()
+        found = model(o)
+        if network is DSCMAR:
+            prior = o.X_li + model.image_net(torch.cat((o.Y, o.X_li), 1))
+            inside = o.project(prior) + model.sinogram_net(o.S_li - o.project(prior), o.trace)
+            S = torch.where(o.trace > 0, inside, o.S)
+            torch.testing.assert_close(found.between, prior)
+            torch.testing.assert_close(found.image, o.reconstruct(S))
+        elif network is DuDoNet:
+            S = torch.where(o.trace > 0, model.sinogram_net(o.S_li, o.trace), o.S_li)
+            X = o.reconstruct(S)
+            torch.testing.assert_close(found.image, o.X_li + model.image_net(torch.cat((X, o.X_li), 1)))
+        else:
+            assert network is DuDoNetPlus
+            S = torch.where(o.trace > 0, model.sinogram_net(o.S, o.path), o.S)
+            X = o.reconstruct(S)
+            torch.testing.assert_close(found.image, X + model.image_net(torch.cat((X, o.Y, 1 - o.I), 1)))
+        torch.testing.assert_close(found.sinogram, S)
+
+
+@pytest.mark.parametrize("kind", DUAL)
+def test_gradients_through_projector_and_reconstruction(kind: type[DualConfig], observed: Observed) -> None:
+    names = ("Y", "X_li", "I", "S", "S_li", "trace", "path", "grain")
+    o = replace(observed, **{name: getattr(observed, name).double() for name in names})
+    model = small(kind).double().eval()  # batch normalisation by fixed numbers: differences stay small
+
+    def loss() -> torch.Tensor:
+        found = model(o)
+        return found.image.square().mean() + found.sinogram.square().mean() + found.between.square().mean()
+
+    parameters = list(model.parameters())
+    torch.manual_seed(2)
+    gradient = torch.autograd.grad(loss(), parameters)
+    assert all(one.abs().max() > 0 for one in gradient[:2])
+    for _ in range(3):
+        direction = [torch.randn_like(value) for value in parameters]
+        expected = sum(float((g * d).sum()) for g, d in zip(gradient, direction, strict=True))
+        step, values = 1e-6, []
+        for sign in (1, -1):
+            with torch.no_grad():
+                for value, d in zip(parameters, direction, strict=True):
+                    value.add_(d, alpha=sign * step)
+                values.append(float(loss()))
+                for value, d in zip(parameters, direction, strict=True):
+                    value.sub_(d, alpha=sign * step)
+        assert (values[0] - values[1]) / (2 * step) == pytest.approx(expected, rel=1e-4, abs=1e-9)
+
+
+def test_a_turn_has_no_beginning() -> None:
+    torch.manual_seed(0)
+    net = SinogramNet(NETWORKS["dudonet-s"], periodic=True).eval()  # type: ignore[arg-type]
+    sinogram, path = torch.rand(2, 1, 1, 64, 40)
+    turned = net(sinogram.roll(32, -2), path.roll(32, -2))
+    torch.testing.assert_close(
+        turned.roll(-32, -2)[..., 24:40, :], net(sinogram, path)[..., 24:40, :], atol=1e-3, rtol=0
+    )
+    plain = SinogramNet(NETWORKS["dudonet-s"])  # type: ignore[arg-type]
+    plain.load_state_dict(net.state_dict())
+    off = (plain(sinogram, path) - net(sinogram, path)).abs()
+    assert off[..., 0, :].max() > 1e-3
+
+
+def test_a_new_network_begins_at_li(observed: Observed) -> None:
+    model = make_dual(NETWORKS["dudonet-s"]).eval()  # type: ignore[arg-type]
+    torch.testing.assert_close(model(observed).image, observed.X_li)
+
+
+def test_the_reconstruction_is_that_of_the_methods(observed: Observed) -> None:
+    measured = small_measured()
+    S = measured.interpolated()
+    ours = 1000 * (observed.reconstruct(S[None, None])[0, 0].numpy() - 1)
+    assert abs(ours - measured.reconstruct(S)).max() < 0.05
