@@ -74,6 +74,14 @@ def reduction() -> None:
     put(REDUCE, "reduce table", f"{table}\n\n{note}")
 
 
+def rivals() -> None:
+    """Measure training steps of all learned methods."""
+    from acdnet.config import NETWORKS
+    from benchmarks.rivals import COLUMNS, measure
+
+    put(ROOT / "docs" / "rivals.md", "rivals table", markdown(COLUMNS, (row.cells() for row in measure([*NETWORKS]))))
+
+
 def phantoms() -> None:
     """Score the default model on consecutive phantoms."""
     from benchmarks.phantoms import COLUMNS, measure

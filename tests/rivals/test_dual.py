@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -84,7 +85,7 @@ def test_gradients_through_projector_and_reconstruction(kind: type[DualConfig], 
     o = replace(observed, **{name: getattr(observed, name).double() for name in names})
     model = small(kind).double().eval()  # batch normalisation by fixed numbers: differences stay small
 
-    def loss() -> torch.Tensor:
+    def loss() -> Any:
         found = model(o)
         return found.image.square().mean() + found.sinogram.square().mean() + found.between.square().mean()
 

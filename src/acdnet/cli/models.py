@@ -9,16 +9,16 @@ def models() -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from acdnet.config import ARCHITECTURES
+    from acdnet.config import NETWORKS, config_to_dict
     from acdnet.weights.shipped import shipped_cards
 
     console = Console()
     architectures = Table("architecture", title="Architectures", title_justify="left")
-    for column in ("parameters", "stages T", "maps N", "filters d", "channels 1 + N_p", "order"):
-        architectures.add_column(column, justify="right")
-    for name, config in ARCHITECTURES.items():
-        sizes = (config.count_parameters(), config.T, config.N, config.d, 1 + config.N_p)
-        architectures.add_row(name, *(f"{size:,}" for size in sizes), config.order)
+    architectures.add_column("parameters", justify="right")
+    architectures.add_column("sizes")
+    for name, config in NETWORKS.items():
+        sizes = ", ".join(f"{size}={value}" for size, value in config_to_dict(config).items() if size != "network")
+        architectures.add_row(name, f"{config.count_parameters():,}", sizes)
     console.print(architectures)
 
     shipped = Table("name", "architecture", "what it is", "score", title="Shipped models", title_justify="left")

@@ -17,6 +17,7 @@ from acdnet.evaluate.groups import Group, size_groups
 from acdnet.evaluate.lesions import CONTRAST_HU, DIAMETER_MM, Retention
 from acdnet.evaluate.run import AREAS, Evaluation, Result
 from acdnet.evaluate.statistics import compare
+from acdnet.evaluate.untouched import ARTIFACT_HU, FAR_MM, TISSUES
 from acdnet.files import write_atomically
 
 NOTES = {
@@ -87,6 +88,18 @@ def table_regions(evaluation: Evaluation) -> Sheet:
     return Sheet("By region", note, ["method", *AREAS], rows, best)
 
 
+def table_needless(evaluation: Evaluation) -> Sheet:
+    """Return how much each method changes what needs no change."""
+    rows = []
+    for one in evaluation.methods:
+        found = evaluation.of(one.name)
+        cells = [[r.needless.get(tissue, math.nan) for r in found] for tissue in TISSUES]
+        rows.append([one.name, *(f"{np.nanmean(cell):.1f}" if np.isfinite(cell).any() else "-" for cell in cells)])
+    where = f"over {FAR_MM / 10:g} cm from metal and where the artifact is below {ARTIFACT_HU:g} HU"
+    note = f"mean absolute change in HU, {where}"
+    return Sheet("Left alone", note, ["method", "soft tissue", "bone"], rows, [set() for _ in rows])
+
+
 def table_two(evaluation: Evaluation) -> Sheet:
     """Return Table 2 of the paper: parameters and seconds a slice, here on this machine."""
     rows = []
@@ -131,7 +144,7 @@ def table_lesions(kept: list[Retention]) -> Sheet:
 def all_tables(evaluation: Evaluation, kept: list[Retention]) -> list[Sheet]:
     """Return all tables, the headline first."""
     by_size = [table_one(evaluation, convention) for convention in ("window", "paper", "hu")]
-    rest = [table_regions(evaluation), table_two(evaluation), table_tests(evaluation)]
+    rest = [table_regions(evaluation), table_needless(evaluation), table_two(evaluation), table_tests(evaluation)]
     return [*by_size, *rest, *([table_lesions(kept)] if kept else [])]
 
 

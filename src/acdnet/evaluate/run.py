@@ -14,6 +14,7 @@ from acdnet.data.pairs import PairSet, some_of
 from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import Contestant
 from acdnet.evaluate.metrics import Scores, score
+from acdnet.evaluate.untouched import needless
 
 AREAS = ("body", "soft", "bone", "ring")
 
@@ -28,6 +29,8 @@ class Result:
     seconds: float
     """From the slice to the result, the LI included that networks start from."""
     scores: Scores
+    needless: dict[str, float] = field(default_factory=dict)
+    """Mean change in HU of tissue that is clean as it is, far from the metal."""
 
     def row(self) -> dict[str, str | float]:
         """Return it flat, for a table of all single scores."""
@@ -36,7 +39,8 @@ class Result:
         window = {"window_psnr": s.window_psnr, "window_ssim": s.window_ssim}
         paper = {"paper_psnr": s.paper_psnr, "paper_ssim": s.paper_ssim}
         named: dict[str, str | float] = {"case": self.case, "metal_pixels": self.metal_pixels, "method": self.method}
-        return named | {"seconds": self.seconds} | window | paper | hu
+        needless = {f"needless_{tissue}_hu": value for tissue, value in self.needless.items()}
+        return named | {"seconds": self.seconds} | window | paper | hu | needless
 
 
 @dataclass
@@ -67,7 +71,8 @@ def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int =
             image = one.run(replace(case))  # a fresh one: nobody profits from what was projected before
             seconds = time.perf_counter() - start + (li_seconds if one.starts_from_li else 0.0)
             scores = score(image, case.pair.clean, case.pair.metal)
-            evaluation.results.append(Result(case.info.name, case.metal_pixels, one.name, seconds, scores))
+            found = Result(case.info.name, case.metal_pixels, one.name, seconds, scores, needless(image, case))
+            evaluation.results.append(found)
             images[one.name] = image
         if index in shown:
             evaluation.shown.append((case, images))

@@ -1,0 +1,127 @@
+"""Time and memory of one training step of every learned method: `python -m benchmarks.rivals`.
+
+Whole slices of 416 x 416 with sinograms of 640 x 641, one at a time, for the networks in both domains; batches of 64
+patches for CNNMAR, of 32 for ACDNet, as published; -s: a quarter of the channels. Every network trains in a process of
+its own, whose largest memory is what the table gives; the rounds of all take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from acdnet.config import NETWORKS
+
+ROUNDS, STEPS = 1, 2
+COLUMNS = ("network", "parameters", "examples a step", "seconds a step", "memory")
+BATCH = {"acdnet": 32, "cnnmar": 64}
+"""Patches in a published batch; the others take one slice."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One network."""
+
+    name: str
+    parameters: int
+    batch: int
+    seconds: float
+    gigabytes: float
+
+    def cells(self) -> tuple[str, ...]:
+        what = f"{self.batch} patches" if self.batch > 1 else "1 slice"
+        return self.name, f"{self.parameters:,}", what, f"{self.seconds:.2f}", f"{self.gigabytes:.1f} GB"
+
+
+def measure(names: list[str], rounds: int = ROUNDS, size: int = 416, slices: int = 4) -> list[Row]:
+    """Run every network in turns."""
+    found: dict[str, list[tuple[list[float], float]]] = {name: [] for name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "store"
+        _simulate(store, size, slices)
+        for name in track([name for _ in range(rounds) for name in names], "training", transient=True):
+            command = [sys.executable, "-m", "benchmarks.rivals", "--one", name, "--store", str(store)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            times, memory = json.loads(done.stdout.splitlines()[-1])
+            found[name].append((times, memory))
+    return [
+        Row(
+            name,
+            NETWORKS[name].count_parameters(),
+            BATCH.get(NETWORKS[name].network, 1),
+            statistics.median(second for times, _ in runs for second in times),
+            max(memory for _, memory in runs),
+        )
+        for name, runs in found.items()
+    ]
+
+
+def _simulate(store: Path, size: int, slices: int) -> None:
+    from acdnet.data.build import build
+    from acdnet.data.recipe import Recipe
+    from acdnet.data.sources import open_source
+
+    recipe = Recipe(pairs=1, size=size, sinograms=True)
+    for _ in build(open_source("phantom", slices), recipe, store, 1, False):
+        pass
+
+
+def one(name: str, store: Path) -> tuple[list[float], float]:
+    """Take a few steps; return their times without the first, and the largest memory of this process in GB."""
+    from acdnet.train.config import from_dict
+    from acdnet.train.loop import Trainer
+    from acdnet.train.processes import make_fabric
+
+    with tempfile.TemporaryDirectory() as folder:
+        batch = BATCH.get(NETWORKS[name].network, 1)
+        given = {
+            "model": {"architecture": name},
+            "data": {"train": [str(store)], "train_splits": []},
+            "training": {"patches": 10**6, "batch": batch},
+            "run": {"folder": folder, "device": "cpu"},
+        }
+        config = from_dict(given)
+        trainer = Trainer(config, make_fabric(config))
+        t = config.training
+        batches = trainer.batches(trainer.lesson.examples(trainer.train, config, t.seed, t.focus))
+        times = []
+        for step in range(STEPS + 1):
+            examples = next(batches)
+            start = time.perf_counter()
+            trainer.learn(examples)
+            if step:
+                times.append(time.perf_counter() - start)
+        batches.close()
+    return times, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(NETWORKS), help="architectures; all without it")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(one(given.one, given.store)))
+        return
+    table = Table(*COLUMNS)
+    for row in measure(given.names):
+        table.add_row(*row.cells())
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
