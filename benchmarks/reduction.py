@@ -105,7 +105,7 @@ def measure(
         volume, mm = make_volume(slices, metal)
         source = write_series(Path(folder) / "in", new_series(volume, (3.0, mm, mm), "bench"))
         hu = volume[slices // 2]
-        from acdnet.reduction.metal import find_metal
+        from acdnet.metal import find_metal
 
         mask = find_metal(hu, (mm, mm))
         series: list[list[float]] = [[] for _ in names]

@@ -1,8 +1,9 @@
 """The tables of the paper, with all methods, in both protocols: `python -m benchmarks.results SLICES`.
 
 SLICES are clean slices with an `index.csv` that names their splits, as `acdnet simulate` takes them. Implants are put
-into the slices of the splits `test` and `site_head`, in both protocols; every method is scored on every pair; the tables
-go into docs/results.md, the pictures beside it. What is simulated and scored already, in --folder, is not done again.
+into the slices of the splits `test` and `site_head`, in both protocols; every method is scored on every pair. The
+tables go into docs/results.md, the pictures beside it. What is simulated and scored already, in --folder, is not done
+again.
 """
 
 from __future__ import annotations

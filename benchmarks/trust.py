@@ -22,9 +22,9 @@ from acdnet.data.pairs import PairSet, open_pairs, some_of
 from acdnet.data.recipe import Recipe
 from acdnet.data.sources import open_source
 from acdnet.evaluate.groups import size_groups
+from acdnet.metal import Segmentation, find_metal, overlap
 from acdnet.model.border import decompose_hu, to_hu, to_network
 from acdnet.reduction.doubt import signs
-from acdnet.reduction.metal import Segmentation, find_metal, overlap
 from acdnet.reduction.reducer import make_reducer, reduce_slice
 from acdnet.weights.load import load_model
 

@@ -204,7 +204,7 @@ def test_f13_padding_stays_and_nothing_else_looks_like_it(tmp_path: Path, limit:
 
 
 def test_f14_saturated_metal(tmp_path: Path) -> None:
-    from acdnet.reduction.metal import find_metal
+    from acdnet.metal import find_metal
 
     low, high = body(metal_hu=3071.0), body(metal_hu=8500.0)
     a, b = (find_metal(image, (2.0, 2.0)) for image in (low, high))

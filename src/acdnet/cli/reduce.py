@@ -41,7 +41,7 @@ def reduce(
     """Reduce the metal artifacts of a CT scan; the original is not touched. Research use only."""
     from rich.console import Console
 
-    from acdnet.reduction.metal import Segmentation
+    from acdnet.metal import Segmentation
     from acdnet.scans.open import Opening, open_scan
 
     console = Console(highlight=False, soft_wrap=True, markup=False)

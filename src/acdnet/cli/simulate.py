@@ -46,6 +46,9 @@ def simulate(
     layout: Annotated[
         str, typer.Option(help="store (compact), or benchmark (gt.h5, k.h5; its protocol only).")
     ] = "store",
+    found_metal: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of pairs whose metal is what reduce finds (clinical only).")
+    ] = 0.0,
     sinograms: Annotated[bool, typer.Option(help="Keep sinograms in the store, for BHC and NMAR.")] = False,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Skip slices that cannot be used, and list them.")
@@ -62,7 +65,8 @@ def simulate(
     _check_preview(preview, layout)
     kinds = () if implants == "none" else tuple(_names(implants)) or tuple(KINDS)
     recipe = Recipe(
-        protocol, seed, pairs, size, kinds, str(shapes or ""), str(masks or ""), material, layout, sinograms
+        protocol, seed, pairs, size, kinds, str(shapes or ""), str(masks or ""), material, layout, sinograms,
+        found_metal,
     )  # fmt: skip
     if source != "phantom":
         _check_apart(Path(source), out)

@@ -230,7 +230,7 @@ def _write(ref: SliceRef, made: MadeSlice, recipe: Recipe, out: Path) -> dict[st
         "source_sha256": made.raw.sha256,
         **ref.notes,
         "pairs": [
-            {"kind": implant.kind, "metal_pixels": int(implant.mask.sum()), **pair.settings}
+            {"kind": implant.kind, "metal_pixels": int(pair.metal.sum()), **pair.settings}
             for implant, pair in zip(made.implants, made.pairs, strict=True)
         ],
     }

@@ -11,6 +11,7 @@ import numpy as np
 
 from acdnet.errors import ConfigError, InputRefused, check_limits
 from acdnet.files import read_limited, sha256
+from acdnet.metal import find_metal
 from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import Implant, draw_implant
 from acdnet.physics.implants.given import LARGEST_FILE, Shape, read_shapes
@@ -44,7 +45,12 @@ class Recipe:
     sinograms: bool = False
     """Keep sinograms in the store; methods that need raw data can then be evaluated on it."""
 
+    found: float = 0.0
+    """Share of the pairs whose metal is what `reduce` would find in the image, not where it was put."""
+
     def __post_init__(self) -> None:
+        if self.found and self.protocol != "clinical":
+            raise ConfigError("metal is found in images of the clinical protocol; the benchmark's knows where it is")
         if self.protocol not in PROTOCOLS:
             raise ConfigError(f"no protocol {self.protocol!r}; there are {', '.join(PROTOCOLS)}")
         if self.layout not in LAYOUTS:
@@ -55,7 +61,7 @@ class Recipe:
             raise ConfigError(f"no metal {self.material!r}; there are {', '.join(METALS)}")
         if self.masks and (self.shapes or self.kinds != tuple(KINDS)):
             raise ConfigError("masks are used instead of implants and shapes; leave out one or the other")
-        check_limits(self, {"pairs": (1, 1000), "size": (64, 2048), "seed": (0, 2**63 - 1)})
+        check_limits(self, {"pairs": (1, 1000), "size": (64, 2048), "seed": (0, 2**63 - 1), "found": (0.0, 1.0)})
         unknown = sorted(set(self.kinds) - KINDS.keys())
         if unknown:
             raise ConfigError(f"no implant {unknown[0]!r}; there are {', '.join(KINDS)}")
@@ -67,6 +73,8 @@ class Recipe:
     def identity(self) -> dict[str, Any]:
         """Return the settings as they go into plan and manifest: files by hash, not by name."""
         known: dict[str, Any] = asdict(self) | {"kinds": list(self.kinds)}
+        if not self.found:
+            del known["found"]  # stores of earlier versions do not name it
         for name in ("shapes", "masks"):
             if known[name]:
                 known[name] = "sha256:" + sha256(read_limited(Path(known[name]), LARGEST_FILE))
@@ -131,6 +139,9 @@ def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: 
                 implant = draw_implant(anatomy, rng, kinds, shapes)
             metal = recipe.material or ("titanium" if recipe.protocol == "syndeeplesion" else implant.metal)
             pair = scanner.with_metal(implant.mask, metal, rng)
+            if recipe.found and _rng(recipe, ref, f"found {k}").random() < recipe.found:
+                seen = find_metal(pair.corrupted, (pixel_mm, pixel_mm))
+                pair = pair.told(seen) if seen.any() else pair
             pairs.append(pair if recipe.keeps_sinograms else pair.without_sinograms())
             implants.append(implant)
     except (InputRefused, ConfigError) as error:

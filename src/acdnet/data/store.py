@@ -6,6 +6,7 @@
         corrupted  n x H x W    int16   with each of n implants
         li         n x H x W    int16   after linear interpolation
         metal      n x bits     uint8   where the metal is, eight pixels a byte
+        implant    n x bits     uint8   where it truly is, only in stores whose metal was found in the images
         sinogram   n x views x bins  uint16   only where asked for
 
 An int16 c means c / 4 + 1600 HU (-6592 to 9792 HU; what lies outside is cut off, and only metal does). A uint16 c
@@ -67,6 +68,9 @@ def pack_slice(pairs: Sequence[Simulation], sinograms: bool) -> bytes:
         "li": np.stack([encode_hu(pair.li) for pair in pairs]),
         "metal": np.stack([np.packbits(pair.metal) for pair in pairs]),
     }
+    if any(pair.implant is not None for pair in pairs):
+        truly = (pair.metal if pair.implant is None else pair.implant for pair in pairs)
+        arrays["implant"] = np.stack([np.packbits(mask) for mask in truly])
     if sinograms:
         arrays["sinogram"] = np.stack([encode_lines(pair.sinogram) for pair in pairs])
     return save(arrays)
@@ -74,7 +78,10 @@ def pack_slice(pairs: Sequence[Simulation], sinograms: bool) -> bytes:
 
 @dataclass(frozen=True)
 class Pair:
-    """A slice without and with metal, and after LI, in HU."""
+    """A slice without and with metal, and after LI, in HU.
+
+    Where an implant is not among the metal that was found, the image as it came is what remains, and so the truth.
+    """
 
     clean: NDArray[np.float32]
     corrupted: NDArray[np.float32]
@@ -103,11 +110,16 @@ class Store:
     def pair(self, n: int, k: int, rows: slice = slice(None), columns: slice = slice(None)) -> Pair:
         """Read pair k of slice n, or the given rows and columns of it."""
         file = self._open(n)
-        size = self.size
-        metal = np.unpackbits(file.get_slice("metal")[k], count=size * size).reshape(size, size)[rows, columns]
+        metal = self._mask(file, "metal", k)[rows, columns]
         clean = file.get_slice("clean")[rows, columns]
         corrupted, li = (file.get_slice(name)[k, rows, columns] for name in ("corrupted", "li"))
-        return Pair(decode_hu(clean), decode_hu(corrupted), decode_hu(li), metal.astype(bool))
+        if "implant" in file.keys():  # noqa: SIM118
+            clean = np.where(self._mask(file, "implant", k)[rows, columns] & ~metal, corrupted, clean)
+        return Pair(decode_hu(clean), decode_hu(corrupted), decode_hu(li), metal)
+
+    def _mask(self, file: Any, name: str, k: int) -> NDArray[np.bool_]:
+        bits = np.unpackbits(file.get_slice(name)[k], count=self.size**2)
+        return bits.reshape(self.size, self.size).astype(bool)
 
     def sinogram(self, n: int, k: int) -> NDArray[np.float32] | None:
         """Read the measured sinogram of a pair; None where the store was made without."""

@@ -16,7 +16,7 @@ TISSUES = ("soft", "bone")
 
 
 def needless(image: NDArray[np.float32], case: Case) -> dict[str, float]:
-    """Return the mean absolute change in HU of soft tissue and of bone that need none; NaN where a slice has no such."""
+    """Return the mean absolute change in HU of soft tissue and of bone that need none; NaN where there is no such."""
     pair = case.pair
     away = distance_transform_edt(~pair.metal) * (case.pixel_mm or ASSUMED_PIXEL_MM)
     clean = (away > FAR_MM) & (np.abs(pair.corrupted - pair.clean) < ARTIFACT_HU)

@@ -42,11 +42,28 @@ class Simulation:
     geometry: FanBeam
     settings: Settings = field(default_factory=dict)
     """What was drawn at random, and the constants that matter."""
+    implant: NDArray[np.bool_] | None = None
+    """Where the metal truly is, if `metal` is what somebody took for it."""
 
     def without_sinograms(self) -> Simulation:
         """Return it without its sinograms, which take most of the memory."""
         nothing = np.zeros((0, 0), np.float32)
         return replace(self, sinogram=nothing, li_sinogram=nothing, trace=nothing.astype(bool))
+
+    def told(self, metal: NDArray[np.bool_]) -> Simulation:
+        """Return it as it looks to whoever takes other pixels for the metal: LI is done with these."""
+        measured = Measured.from_image(self.corrupted, metal, self.geometry)
+        filled = measured.interpolated()
+        return replace(
+            self,
+            li=measured.reconstruct(filled),
+            metal=metal,
+            implant=self.metal,
+            trace=measured.trace.numpy(),
+            sinogram=measured.sinogram.numpy(),
+            li_sinogram=filled.numpy(),
+            settings=self.settings | {"found": "yes"},
+        )
 
     def measured(self) -> Measured:
         """Return the slice as methods receive it."""

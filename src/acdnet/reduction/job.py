@@ -25,9 +25,9 @@ from torch import OutOfMemoryError
 from acdnet import __version__
 from acdnet.errors import ResourceError
 from acdnet.files import locked, sha256, write_atomically
+from acdnet.metal import Segmentation
 from acdnet.reduction.guard import check_finite
 from acdnet.reduction.masks import read_mask
-from acdnet.reduction.metal import Segmentation
 from acdnet.reduction.output import check_output, claim, leave, partial_of
 from acdnet.reduction.record import PASSED, REDUCED, SliceRecord
 from acdnet.reduction.reducer import Reducer, make_reducer

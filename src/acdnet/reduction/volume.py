@@ -13,9 +13,9 @@ import torch
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
+from acdnet.metal import Segmentation, candidates, through_slices
 from acdnet.reduction.guard import check_finite, check_scope, is_saturated, look_at, why_left_alone
 from acdnet.reduction.masks import as_mask
-from acdnet.reduction.metal import Segmentation, candidates, through_slices
 from acdnet.reduction.record import UNCHANGED, SliceRecord, passed_through, reduced
 from acdnet.reduction.reducer import Outcome, Reducer, make_reducer, reduce_slice
 from acdnet.scans.arrays import ArrayScan, ArrayWriter

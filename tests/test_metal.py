@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from acdnet.errors import ConfigError
-from acdnet.reduction.metal import Segmentation, find_metal, overlap
+from acdnet.metal import Segmentation, find_metal, overlap
 
 MM = (1.0, 1.0)
 

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acdnet.data.recipe import Recipe, make_slice
+from acdnet.data.sources import open_source
+from acdnet.data.store import Store
+from acdnet.errors import ConfigError
+from acdnet.metal import find_metal, overlap
+from tests.train.make import small_store
+
+SIZE = 128
+
+
+def recipe(found: float) -> Recipe:
+    return Recipe("clinical", pairs=2, size=SIZE, kinds=("hip-stem",), found=found)
+
+
+def test_metal_as_it_would_be_found() -> None:
+    ref = next(ref for ref in open_source("phantom", 6).slices if "hip-stem" in ref.kinds)
+    known, found = (make_slice(ref, recipe(share), (), []) for share in (0.0, 1.0))
+    changed = 0
+    for before, after in zip(known.pairs, found.pairs, strict=True):
+        assert np.array_equal(before.corrupted, after.corrupted)  # the scan is the same; who looks at it knows less
+        seen = find_metal(before.corrupted, (found.pixel_mm, found.pixel_mm))
+        if not seen.any():
+            assert after.implant is None
+            continue
+        changed += 1
+        assert np.array_equal(after.metal, seen)
+        assert after.implant is not None
+        assert np.array_equal(after.implant, before.metal)
+        assert overlap(after.metal, before.metal) > 0.3
+        assert not np.array_equal(before.li, after.li)
+    assert changed
+
+
+def test_what_was_not_recognised_stays(tmp_path: Path) -> None:
+    known, found = (
+        Store(small_store(tmp_path, 3, f"{share}", recipe=Recipe("clinical", pairs=1, size=96, found=share)))
+        for share in (0.0, 1.0)
+    )
+    missed = 0
+    for n in range(len(found.slices)):
+        before, after = known.pair(n, 0), found.pair(n, 0)
+        hidden = before.metal & ~after.metal
+        missed += int(hidden.sum())
+        assert np.array_equal(after.clean[hidden], after.corrupted[hidden])
+        assert np.array_equal(after.clean[~hidden], before.clean[~hidden])
+        assert found.slices[n]["pairs"][0]["metal_pixels"] == after.metal.sum()
+        part = found.pair(n, 0, slice(20, 50), slice(30, 70))
+        assert np.array_equal(part.clean, after.clean[20:50, 30:70])
+    assert missed
+
+
+def test_the_benchmark_knows_its_metal() -> None:
+    with pytest.raises(ConfigError, match="clinical"):
+        Recipe("syndeeplesion", found=0.5)
