@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from acdnet.data.recipe import Recipe, make_slice
 from acdnet.data.sources import open_source
@@ -38,7 +39,11 @@ def test_metal_as_it_would_be_found() -> None:
     assert changed
 
 
-def test_what_was_not_recognised_stays(tmp_path: Path) -> None:
+def test_what_was_not_recognised_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def every_second_column(hu: NDArray[np.float32], spacing_mm: tuple[float, float]) -> NDArray[np.bool_]:
+        return find_metal(hu, spacing_mm) & (np.arange(hu.shape[1]) % 2 == 0)
+
+    monkeypatch.setattr("acdnet.data.recipe.find_metal", every_second_column)
     known, found = (
         Store(small_store(tmp_path, 3, f"{share}", recipe=Recipe("clinical", pairs=1, size=96, found=share)))
         for share in (0.0, 1.0)
