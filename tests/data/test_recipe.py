@@ -41,7 +41,7 @@ def test_metal_as_it_would_be_found() -> None:
 
 def test_what_was_not_recognised_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def every_second_column(hu: NDArray[np.float32], spacing_mm: tuple[float, float]) -> NDArray[np.bool_]:
-        return find_metal(hu, spacing_mm) & (np.arange(hu.shape[1]) % 2 == 0)
+        return np.asarray(find_metal(hu, spacing_mm) & (np.arange(hu.shape[1]) % 2 == 0))
 
     monkeypatch.setattr("acdnet.data.recipe.find_metal", every_second_column)
     known, found = (

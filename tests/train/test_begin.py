@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -9,37 +10,61 @@ import torch
 from acdnet.config import ACDNetConfig
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
-from acdnet.train.begin import grown, make_model
+from acdnet.model.trunk import Trunk
+from acdnet.train.begin import make_model
 from acdnet.train.config import from_dict
+from acdnet.train.grow import grown
+from acdnet.train.loss import acdnet_loss
 from acdnet.weights.save import save_model
+from tests.helpers import make_input
+from tests.helpers import make_model as make_random
 
 SMALL = ACDNetConfig(T=2, N=2, d=3, p=3, N_p=2, blocks=1)
 
 
-def same(a: torch.nn.Module, b: torch.nn.Module) -> bool:
-    return all(torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
-
-
 @pytest.mark.parametrize("order", ["KMX", "XMK"])
-def test_a_grown_network_has_copies_of_the_stages(order: str) -> None:
-    model = ACDNet(replace(SMALL, order=order))
-    longer = grown(model, 5)
-    assert longer.config.T == 5
-    assert torch.equal(longer.D, model.D)
-    assert same(longer.start, model.start)
-    assert same(longer.prox_last, model.prox_last)
-    for new in longer.stages[1:]:
-        assert same(new.prox_X, model.stages[1].prox_X)  # type: ignore[arg-type]
-    assert same(longer.stages[0], model.stages[0])
+@pytest.mark.parametrize("sizes", [{"T": 5}, {"N_p": 6}, {"T": 4, "N_p": 3}])
+def test_a_grown_network_computes_the_same(order: str, sizes: dict[str, Any]) -> None:
+    small = make_random(replace(SMALL, order=order, blocks=2))
+    larger = grown(small, replace(small.config, **sizes)).eval()
+    Y, X_li, I = make_input(2, 16, 18)
+    with torch.no_grad():
+        before, after = small(Y, X_li, I), larger(Y, X_li, I)
+    torch.testing.assert_close(after.image, before.image)
+    for a, b in zip(before.artifacts, after.artifacts, strict=False):
+        torch.testing.assert_close(a, b)
+
+
+def test_a_grown_network_learns_in_all_its_parts() -> None:
+    small = make_random(SMALL)
+    larger = grown(small, replace(SMALL, T=3, N_p=4)).train()
+    Y, X_li, I = make_input(2, 16, 18)
+    gradients = []
+    for fast in (True, False):
+        for module in larger.modules():
+            if isinstance(module, Trunk):
+                module.fast_on_cpu = fast
+        larger.zero_grad()
+        acdnet_loss(larger(Y, X_li, I), Y, X_li, I).total.backward()
+        gradients.append(
+            {name: value.grad.clone() for name, value in larger.named_parameters() if value.grad is not None}
+        )
+    for name, gradient in gradients[0].items():
+        torch.testing.assert_close(gradient, gradients[1][name], rtol=1e-3, atol=1e-2)
+    new = larger.stages[2].prox_X.trunk[0].norm2.weight.grad  # type: ignore[union-attr, index]
+    assert new is not None
+    assert new.abs().max() > 0
+    heard = gradients[0]["prox_last.trunk.0.conv1.weight"][:3, 3:]  # what the old channels hear of the new ones
+    assert heard.abs().max() > 0
 
 
 def test_start_from(tmp_path: Path) -> None:
     model = ACDNet(SMALL)
     path = tmp_path / "short.safetensors"
     save_model(model, path, name="short", summary="short", architecture="acdnet-s")
-    sizes = {"T": 3, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1}
+    sizes = {"T": 3, "N": 2, "d": 3, "p": 3, "N_p": 4, "blocks": 1}
     config = from_dict({"model": {"start_from": str(path), **sizes}})
-    assert make_model(config).config == replace(SMALL, T=3)
-    for other in ({"T": 1}, {"N": 1}):
-        with pytest.raises(ConfigError, match="another architecture"):
+    assert make_model(config).config == replace(SMALL, T=3, N_p=4)
+    for other in ({"T": 1}, {"N": 1}, {"N_p": 1}):
+        with pytest.raises(ConfigError, match="cannot be grown"):
             make_model(from_dict({"model": {"start_from": str(path), **sizes, **other}}))

@@ -1,0 +1,55 @@
+"""Begin a larger network with what a smaller one knows, so that it computes the same to the last digits.
+
+Small networks learn faster in the same time. More channels: the old ones do not listen to the new ones yet. More
+stages: those added at the end leave the image as it is (their residual blocks add nothing, their step is zero) and go
+on refining K and M as the last stage does. All of it is free to learn from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from acdnet.config import ACDNetConfig
+from acdnet.model.acdnet import ACDNet
+from acdnet.model.trunk import ResidualBlock
+
+
+def fits(known: ACDNetConfig, wanted: ACDNetConfig) -> bool:
+    """Tell whether a network can be grown into another: only stages and image channels may be more."""
+    same = replace(known, T=wanted.T, N_p=wanted.N_p) == wanted
+    return same and known.T <= wanted.T and known.N_p <= wanted.N_p
+
+
+@torch.no_grad()
+def grown(model: ACDNet, wanted: ACDNetConfig) -> ACDNet:
+    """Return a network of the wanted sizes that does what the model does."""
+    larger, T = ACDNet(wanted), model.config.T
+    known, state = model.state_dict(), larger.state_dict()
+    for name, value in state.items():
+        source = name
+        if name.startswith("stages."):
+            _, number, rest = name.split(".", 2)
+            source = f"stages.{min(int(number), T - 1)}.{rest}"
+        _put(value, known[source])
+    larger.load_state_dict(state)
+    for stage in larger.stages[T:]:
+        stage.eta_X.zero_()  # type: ignore[operator]
+        for block in stage.prox_X.modules():  # type: ignore[union-attr]
+            if isinstance(block, ResidualBlock):
+                nn.init.zeros_(block.norm2.weight)
+                nn.init.zeros_(block.norm2.bias)
+    return larger
+
+
+def _put(value: Tensor, known: Tensor) -> None:
+    """Put what is known into the first entries of every axis; what is new stays, but speaks to nothing old."""
+    if value.shape == known.shape:
+        value.copy_(known)
+        return
+    corner = tuple(slice(0, size) for size in known.shape)
+    if value.dim() == 4 and value.shape[1] > known.shape[1]:
+        value[: known.shape[0], known.shape[1] :] = 0.0
+    value[corner] = known
