@@ -36,5 +36,5 @@ clean:
 	touch $@
 
 .venv/.installed-dev: .venv/.installed
-	$(PIP) --editable ".[codecs,dev,onnx,train]"
+	$(PIP) --editable ".[codecs,dev,onnx,train,viewer]"
 	touch $@

@@ -35,9 +35,14 @@ MAY_IMPORT = {
     "evaluate": {"baselines", "rivals", "model", "physics", "data", "weights", "pictures", "units", "errors", "files"},
     "weights": {"model", "rivals", "physics", "config", "units", "errors", "files"},
     "demo": {"physics", "dicom", "scans", "reduction", "weights", "evaluate", "pictures", "errors", "files"},
+    "viewer": {
+        *("reduction", "scans", "dicom", "model", "weights"),
+        *("config", "units", "errors", "files"),
+    },
     "__main__": {"cli"},
     "cli": {
         "demo",
+        "viewer",
         "data",
         "dicom",
         "physics",

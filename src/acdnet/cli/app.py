@@ -18,6 +18,7 @@ from acdnet.cli.models import models
 from acdnet.cli.reduce import reduce
 from acdnet.cli.simulate import simulate
 from acdnet.cli.train import train
+from acdnet.cli.view import serve, view
 from acdnet.errors import AcdnetError, ResourceError
 
 OUT_OF_MEMORY = "out of memory; nothing was written"
@@ -31,6 +32,8 @@ app = typer.Typer(
 )
 app.command()(reduce)
 app.command()(info)
+app.command()(view)
+app.command()(serve)
 app.command()(demo)
 app.command()(simulate)
 app.command()(train)

@@ -83,9 +83,9 @@ def _lesions(pairs: Any, compared: Any, count: int, console: Any) -> Any:
 def _write(evaluation: Any, out: Path, about: dict[str, Any]) -> list[Path]:
     """Write what there is before lesions are looked at, so that nothing is lost if that is refused."""
     from acdnet.evaluate.figures import draw_panels, draw_sizes
-    from acdnet.evaluate.report import write_report
+    from acdnet.evaluate.report import write_cases, write_report
 
-    written = write_report(evaluation, [], out, about)
+    written = [*write_report(evaluation, [], out, about), write_cases(evaluation, out)]
     draw_panels(evaluation, out / "panels.png")
     draw_sizes(evaluation, out / "sizes.png")
     return [*written, out / "panels.png", out / "sizes.png", *_draw_network(evaluation, about["methods"], out)]

@@ -7,11 +7,12 @@ import json
 import math
 import statistics
 from dataclasses import asdict, dataclass
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acdnet.evaluate.groups import Group, size_groups
 from acdnet.evaluate.lesions import CONTRAST_HU, DIAMETER_MM, Retention
@@ -200,6 +201,25 @@ def write_report(evaluation: Evaluation, kept: list[Retention], out: Path, about
     }
     write_atomically({out / name: text.encode() for name, text in files.items()})
     return [out / name for name in files]
+
+
+def write_cases(evaluation: Evaluation, out: Path) -> Path:
+    """Keep the cases that are shown, as every method left them, for the viewer; HU in 16 bits."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for n, (case, images) in enumerate(evaluation.shown):
+        for k, one in enumerate(evaluation.methods):
+            arrays[f"{n}/m{k}"] = _int16(np.where(case.pair.metal, case.pair.corrupted, images[one.name]))
+        arrays[f"{n}/clean"], arrays[f"{n}/metal"] = _int16(case.pair.clean), case.pair.metal
+    arrays["cases"] = np.array([case.info.name for case, _ in evaluation.shown])
+    arrays["methods"] = np.array([one.name for one in evaluation.methods])
+    buffer = BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    write_atomically({out / "cases.npz": buffer.getvalue()})
+    return out / "cases.npz"
+
+
+def _int16(hu: NDArray[Any]) -> NDArray[np.int16]:
+    return np.asarray(np.clip(np.rint(hu), -32768, 32767), np.int16)
 
 
 def _as_json(sheet: Sheet) -> dict[str, Any]:

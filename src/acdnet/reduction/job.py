@@ -68,6 +68,9 @@ class Finished:
     about: dict[str, str]
     label: str
     provenance: Provenance
+    weights: str = ""
+    """The hash of the network's weights; of classical methods, the name."""
+    spacing_mm: tuple[float, float] = (1.0, 1.0)
 
     @property
     def complete(self) -> bool:
@@ -115,6 +118,7 @@ def _work(scan: Scan, out: Path, partial: Path, settings: Settings, reducer: Red
     for done, _ in enumerate(in_parallel(one, with_metal, _workers(settings, reducer.device, len(with_metal))), 1):
         progress("reducing", done, len(with_metal))
     finished = Finished(out, [], [], scan.warnings, scan.skipped, scan.about, reducer.label, provenance)
+    finished.weights, finished.spacing_mm = reducer.identity, scan.read(0).spacing_mm
     _write(scan, masks, work, partial / "result", finished, progress)
     if out.exists():
         out.rmdir()

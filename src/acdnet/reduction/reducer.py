@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from acdnet.baselines.method import METHODS, Method, method
 from acdnet.config import NETWORKS
 from acdnet.errors import ConfigError
-from acdnet.model.acdnet import ACDNet
+from acdnet.model.acdnet import ACDNet, Decomposition
 from acdnet.model.border import decompose_hu, to_hu, to_network
 from acdnet.model.inference import InferenceACDNet
 from acdnet.physics.geometry import FanBeam
@@ -137,12 +137,19 @@ def _from_measured(
 
 
 def _network(model: InferenceACDNet, hu: Image, metal: Mask, spacing_mm: tuple[float, float]) -> Outcome:
-    grid, measured = _prepared(hu, metal, spacing_mm)
-    li = grid.restored(method("li")(measured), hu, measured.image, metal)
-    found = decompose_hu(model, hu, li, metal)
+    found = look_inside(model, hu, metal, spacing_mm)
     Y = to_network(hu).to(found.image.device)
     change = to_hu(found.image) - to_hu(Y)  # in the network's range: what lies beyond it stays beyond it
     return Outcome(_outside(change, metal), expected_error(found, Y, metal))
+
+
+def look_inside(
+    model: InferenceACDNet, hu: Image, metal: Mask, spacing_mm: tuple[float, float], details: bool = False
+) -> Decomposition:
+    """Decompose a slice as `reduce` does; `details` adds what every stage found."""
+    grid, measured = _prepared(hu, metal, spacing_mm)
+    li = grid.restored(method("li")(measured), hu, measured.image, metal)
+    return decompose_hu(model, hu, li, metal, details)
 
 
 def _outside(change: Image, metal: Mask) -> Image:

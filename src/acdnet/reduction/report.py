@@ -78,6 +78,8 @@ def as_dict(finished: Finished) -> dict[str, Any]:
         "method": finished.label,
         "description": finished.provenance.description,
         "identity": finished.provenance.identity,
+        "weights": finished.weights,
+        "spacing_mm": list(finished.spacing_mm),
         "source": finished.about,
         "counts": {name: status.get(name, 0) for name in (REDUCED, UNCHANGED, PASSED)},
         "skipped_files": finished.skipped,

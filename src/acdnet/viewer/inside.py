@@ -1,0 +1,124 @@
+"""Inside the network: what every stage made of a slice."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acdnet.errors import InputRefused
+from acdnet.viewer.result import Image, Result
+
+KEPT = 2
+"""Slices whose stages are kept in memory."""
+
+
+class Inside:
+    """The stages of the slices of one result, computed when they are asked for."""
+
+    def __init__(self, result: Result, model: str = "") -> None:
+        self.result, self.named = result, model
+        self.kept: OrderedDict[int, dict[str, Any]] = OrderedDict()
+        self.lock = Lock()
+        self.loaded: Any = None
+
+    def why_not(self) -> str:
+        """Return why the stages cannot be shown; nothing if they can."""
+        try:
+            self._path()
+        except InputRefused as error:
+            return str(error)
+        return ""
+
+    def _path(self) -> Any:
+        from acdnet.config import ACDNetConfig
+        from acdnet.weights.card import read_card
+        from acdnet.weights.shipped import find_model, shipped_cards
+
+        weights = self.result.report.get("weights", "")
+        if self.named:
+            path = find_model(self.named)
+            if read_card(path).sha256 != weights:
+                raise InputRefused(f"{self.named}: is not the model that this result was made with")
+            return path
+        for card, path, _ in shipped_cards():
+            if card.sha256 == weights and isinstance(card.config, ACDNetConfig):
+                return path
+        raise InputRefused("the model of this result is not among the shipped ones; name its file with --model")
+
+    def stages(self, number: int) -> dict[str, Any]:
+        """Return images and artifacts in HU, residuals, D, kernels and maps of a slice."""
+        with self.lock:
+            if number in self.kept:
+                self.kept.move_to_end(number)
+                return self.kept[number]
+            found = self._compute(number)
+            self.kept[number] = found
+            while len(self.kept) > KEPT:
+                self.kept.popitem(last=False)
+            return found
+
+    def _compute(self, number: int) -> dict[str, Any]:
+        from acdnet.model.inference import InferenceACDNet
+        from acdnet.reduction.reducer import look_inside
+        from acdnet.units import HU_PER_UNIT, hu_from_network
+        from acdnet.weights.load import read_acdnet
+
+        metal = self.result.metal(number)
+        if metal is None or not metal.any():
+            raise InputRefused(f"slice {number + 1} has no metal; the network did not see it")
+        if self.loaded is None:
+            model, _ = read_acdnet(self._path())
+            self.loaded = model, InferenceACDNet(model)
+        model, fast = self.loaded
+        rows, columns = self.result.describe()["spacing_mm"]
+        hu = np.where(metal, np.float32(3071.0), self.result.image(number, "before"))
+        found = look_inside(fast, hu, metal, (rows, columns), details=True)
+        images = [hu_from_network(image[0, 0]).numpy() for image in (*found.images, found.image)]
+        artifacts = [(artifact[0, 0] * HU_PER_UNIT).numpy() for artifact in found.artifacts]
+        residuals = [
+            np.where(metal, 0.0, hu - image - artifact).astype(np.float32)
+            for image, artifact in zip(images[1:], artifacts, strict=False)
+        ]
+        return {
+            "images": images,
+            "artifacts": artifacts,
+            "residuals": residuals,
+            "maps": [maps[0].numpy() for maps in found.M],
+            "kernels": [kernels[0].numpy() for kernels in found.kernels],
+            "weights": [K[0].numpy() for K in found.K],
+            "dictionary": model.D.detach().numpy(),
+        }
+
+    def describe(self, number: int) -> dict[str, Any]:
+        """Return the small things of a slice: sizes, dictionary, kernels, mixing weights, residual by stage."""
+        found = self.stages(number)
+        return {
+            "stages": len(found["artifacts"]),
+            "images": len(found["images"]),
+            "maps": len(found["maps"][0]),
+            "map_peaks": [[float(m.max()) for m in maps] for maps in found["maps"]],
+            "residual_hu": [float(np.sqrt(np.mean(r**2))) for r in found["residuals"]],
+            "dictionary": _rounded(found["dictionary"]),
+            "kernels": [_rounded(kernels) for kernels in found["kernels"]],
+            "weights": [_rounded(K) for K in found["weights"]],
+        }
+
+    def image(self, number: int, kind: str, t: int, n: int = 0) -> Image:
+        """Return the image or artifact of stage t, its residual, or its map n."""
+        found = self.stages(number)
+        if kind not in ("images", "artifacts", "residuals", "maps") or not 0 <= t < len(found[kind]):
+            raise InputRefused(f"no {kind} of stage {t}")
+        image: NDArray[np.float32] = found[kind][t]
+        if kind == "maps":
+            if not 0 <= n < len(image):
+                raise InputRefused(f"no map {n}")
+            image = image[n] / max(float(image[n].max()), 1e-9) * 1000.0
+        return image
+
+
+def _rounded(values: NDArray[Any]) -> Any:
+    return np.round(values.astype(float), 5).tolist()

@@ -1,0 +1,120 @@
+// Inside the network: image and artifact of every stage, the dictionary, the kernels chosen for this slice, the maps.
+
+import { askJson } from "./data.js";
+import { Pane } from "./pane.js";
+
+export class Inside {
+  constructor(viewer, place) {
+    this.viewer = viewer;
+    this.place = place;
+    this.t = null; // stage, from 1
+    this.map = null; // map that the third pane shows instead of the residual
+    this.about = null;
+  }
+
+  hide() { this.place.hidden = true; }
+
+  base(number) { return `results/${this.viewer.name}/slices/${number}/inside`; }
+
+  makePanes(parent) {
+    this.place.hidden = false;
+    const make = (k, path, title, isDifference) => {
+      const pane = new Pane(parent, `inside${k}`);
+      pane.path_of = (number) => `${this.base(number)}/${path()}`;
+      pane.isDifference = isDifference;
+      pane.head = Object.assign(document.createElement("div"), { className: "label" });
+      pane.box.append(pane.head);
+      pane.name_of = title;
+      return pane;
+    };
+    const last = () => this.about.stages;
+    this.panes = [
+      make(0, () => `images/${this.t}/0`, () => `image X after stage ${this.t} of ${last()}`, false),
+      make(1, () => `artifacts/${this.t - 1}/0`, () => `artifact A of stage ${this.t}`, true),
+      make(2, () => (this.map === null ? `residuals/${this.t - 1}/0` : `maps/${this.t - 1}/${this.map}`),
+        () => (this.map === null ? `residual Y - X - A of stage ${this.t}` : `map M${this.map + 1} of stage ${this.t}`), true),
+    ];
+    return this.panes;
+  }
+
+  async load(number) {
+    if (!this.viewer.about.slices[number].metal_pixels) throw new Error("this slice has no metal; the network did not see it");
+    if (!this.about) this.place.textContent = "running the network on this slice ...";
+    this.about = await askJson(`${this.base(number)}/about`);
+    this.t = Math.min(this.t ?? this.about.stages, this.about.stages);
+    this.draw();
+  }
+
+  draw() {
+    for (const pane of this.panes) { pane.title = pane.name_of(); pane.head.textContent = pane.title; }
+    const { about, t } = this;
+    const slider = Object.assign(document.createElement("input"), { type: "range", min: 1, max: about.stages, value: t, id: "stage-slider" });
+    slider.addEventListener("input", () => { this.t = Number(slider.value); this.again(); });
+    const residual = about.residual_hu.map((hu, n) => `${n + 1 === t ? "▸" : ""}${hu.toFixed(1)}`).join("  ");
+    this.place.replaceChildren(
+      part(`Stage ${t} of ${about.stages}`, slider, text(`root mean square of the residual by stage, HU: ${residual}`),
+        text("each stage updates K, M and X once (Eqs. 10, 12, 14)")),
+      part("Kernels D * K of this slice", row(about.kernels[t - 1].map((kernel) => picture(kernel, 40)))),
+      part("Maps M: where the kernels lie", row(about.kernels[t - 1].map((_, n) => this.button(n)))),
+      part("Dictionary D, common to all scans", row(about.dictionary.map((kernel) => picture(kernel, 24)), 8)),
+      part("Weights K of this slice", weights(about.weights[t - 1])),
+    );
+  }
+
+  button(n) {
+    const button = Object.assign(document.createElement("button"), { title: `show map ${n + 1}` });
+    button.classList.toggle("on", this.map === n);
+    button.append(Object.assign(document.createElement("span"), { textContent: `M${n + 1}`, style: "padding:.5em;line-height:2" }));
+    button.addEventListener("click", () => { this.map = this.map === n ? null : n; this.again(); });
+    return button;
+  }
+
+  again() {
+    this.draw();
+    this.viewer.refresh();
+  }
+}
+
+function part(title, ...content) {
+  const box = document.createElement("div");
+  box.append(Object.assign(document.createElement("h3"), { textContent: title }), ...content);
+  return box;
+}
+
+const text = (words) => Object.assign(document.createElement("p"), { textContent: words });
+
+function row(items, across = 6) {
+  const box = Object.assign(document.createElement("div"), { className: "maps" });
+  box.style.maxWidth = `${across * 46}px`;
+  box.append(...items);
+  return box;
+}
+
+// A small picture of a kernel, from its least to its largest value.
+function picture(kernel, side) {
+  const rows = kernel.length, columns = kernel[0].length;
+  const all = kernel.flat(), low = Math.min(...all), span = Math.max(...all) - low || 1;
+  const canvas = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
+  canvas.style.width = canvas.style.height = `${side}px`;
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(columns, rows);
+  all.forEach((value, n) => {
+    const grey = 255 * (value - low) / span;
+    image.data.set([grey, grey, grey, 255], 4 * n);
+  });
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+// K as a table of squares: a row for each kernel, a column for each filter of D.
+function weights(K) {
+  const most = Math.max(...K.flat(), 1e-9);
+  return picture2(K.map((line) => line.map((value) => value / most)), 6);
+}
+
+function picture2(values, side) {
+  const canvas = picture(values, 1);
+  canvas.style.width = `${values[0].length * side}px`;
+  canvas.style.height = `${values.length * side * 2}px`;
+  return canvas;
+}

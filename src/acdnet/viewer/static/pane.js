@@ -1,0 +1,156 @@
+// One picture: a Cornerstone viewport, and a canvas over it for outlines, maps and lines.
+
+import { Enums, RenderingEngine, imageLoader, init, metaData, setUseCPURendering, utilities } from "./cornerstone.js";
+import { load } from "./data.js";
+
+const SCHEME = "acdnet";
+let engine;
+let spacing = [1, 1];
+const sizes = new Map();
+
+export async function startEngine() {
+  setUseCPURendering(true); // quick on every computer, with or without a graphics card
+  await init();
+  imageLoader.registerImageLoader(SCHEME, (id) => ({ promise: makeImage(id) }));
+  metaData.addProvider(describe, 1000);
+  engine = new RenderingEngine("acdnet");
+}
+
+export function setSpacing(mm) { spacing = mm; }
+
+const pathOf = (id) => id.slice(SCHEME.length + 1);
+
+async function makeImage(id) {
+  const { rows, columns, values } = await load(pathOf(id));
+  sizes.set(id, [rows, columns]);
+  let low = Infinity, high = -Infinity;
+  for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
+  const voxelManager = utilities.VoxelManager.createImageVoxelManager({
+    width: columns, height: rows, scalarData: values, numberOfComponents: 1,
+  });
+  return {
+    imageId: id, minPixelValue: low, maxPixelValue: high, slope: 1, intercept: 0, windowCenter: 40, windowWidth: 400,
+    voiLUTFunction: "LINEAR", getPixelData: () => values, getCanvas: undefined, rows, columns, height: rows, width: columns,
+    color: false, rgba: false, numberOfComponents: 1, columnPixelSpacing: spacing[1], rowPixelSpacing: spacing[0],
+    invert: false, sizeInBytes: values.byteLength, photometricInterpretation: "MONOCHROME2", dataType: "Int16Array",
+    voxelManager,
+  };
+}
+
+function describe(type, id) {
+  if (typeof id !== "string" || !id.startsWith(`${SCHEME}:`)) return undefined;
+  const [rows, columns] = sizes.get(id) ?? [512, 512];
+  switch (type) {
+    case "imagePlaneModule":
+      return {
+        frameOfReferenceUID: "1.2.3", rows, columns, imageOrientationPatient: [1, 0, 0, 0, 1, 0], rowCosines: [1, 0, 0],
+        columnCosines: [0, 1, 0], imagePositionPatient: [0, 0, 0], pixelSpacing: spacing, rowPixelSpacing: spacing[0],
+        columnPixelSpacing: spacing[1],
+      };
+    case "imagePixelModule":
+      return {
+        samplesPerPixel: 1, photometricInterpretation: "MONOCHROME2", rows, columns, bitsAllocated: 16, bitsStored: 16,
+        highBit: 15, pixelRepresentation: 1,
+      };
+    case "generalSeriesModule":
+      return { modality: "CT" };
+    case "voiLutModule":
+      return { windowCenter: [40], windowWidth: [400] };
+    case "modalityLutModule":
+      return { rescaleSlope: 1, rescaleIntercept: 0 };
+    default:
+      return undefined;
+  }
+}
+
+export class Pane {
+  constructor(parent, name) {
+    this.name = name;
+    this.box = document.createElement("div");
+    this.box.className = "pane";
+    this.element = document.createElement("div");
+    this.element.className = "image";
+    this.over = document.createElement("canvas");
+    this.over.className = "over";
+    this.marks = document.createElement("div");
+    this.marks.className = "marks";
+    this.box.append(this.element, this.over, this.marks);
+    parent.append(this.box);
+    engine.enableElement({ viewportId: name, element: this.element, type: Enums.ViewportType.STACK });
+    this.viewport = engine.getViewport(name);
+    this.path = "";
+    this.image = null;
+  }
+
+  // Show an image of the server; what is asked for later wins.
+  async show(path) {
+    this.path = path;
+    const image = await load(path);
+    if (this.path !== path) return false;
+    this.image = image;
+    const id = `${SCHEME}:${path}`;
+    const first = !this.shown;
+    const camera = first ? null : { zoom: this.viewport.getZoom(), pan: this.viewport.getPan() };
+    await this.viewport.setStack([id]);
+    if (this.path !== path) return false;
+    this.shown = true;
+    if (camera) this.look(camera);
+    if (this.range) this.window(this.range);
+    return true;
+  }
+
+  window(range) {
+    this.range = range;
+    if (!this.shown) return;
+    this.viewport.setProperties({ voiRange: { lower: range[0], upper: range[1] } });
+    this.viewport.render();
+  }
+
+  look({ zoom, pan }) {
+    if (!this.shown) return;
+    this.viewport.setZoom(zoom);
+    this.viewport.setPan(pan);
+    this.viewport.render();
+  }
+
+  camera() { return { zoom: this.viewport.getZoom(), pan: this.viewport.getPan() }; }
+
+  reset() { if (this.shown) { this.viewport.resetCamera(); this.viewport.render(); } }
+
+  // Row and column, with parts of a pixel, under a point of the screen.
+  pixel(event) {
+    const box = this.element.getBoundingClientRect();
+    const [x, y] = this.viewport.canvasToWorld([event.clientX - box.left, event.clientY - box.top]);
+    return [y / spacing[0], x / spacing[1]];
+  }
+
+  value(row, column) {
+    const image = this.image;
+    const r = Math.round(row), c = Math.round(column);
+    if (!image || r < 0 || c < 0 || r >= image.rows || c >= image.columns) return null;
+    return image.values[r * image.columns + c];
+  }
+
+  // Where the corner of a pixel is on the canvas.
+  point(row, column) { return this.viewport.worldToCanvas([column * spacing[1], row * spacing[0], 0]); }
+
+  draw(paint) {
+    const ratio = window.devicePixelRatio || 1;
+    const { clientWidth: width, clientHeight: height } = this.box;
+    if (this.over.width !== Math.round(width * ratio) || this.over.height !== Math.round(height * ratio)) {
+      this.over.width = Math.round(width * ratio);
+      this.over.height = Math.round(height * ratio);
+    }
+    const context = this.over.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    if (this.shown) paint(context, this);
+  }
+
+  remove() {
+    engine.disableElement(this.name);
+    this.box.remove();
+  }
+}
+
+export function resizePanes() { engine.resize(true, true); }

@@ -1,0 +1,153 @@
+// The first page of `acdnet serve`: drop a scan, watch it, open it, take it home, delete it.
+
+import { askJson, complain } from "./data.js";
+
+const AT_A_TIME = 4;
+const EVERY = 700; // ms between two looks at the queue
+
+export class Uploads {
+  constructor(place, open) {
+    this.place = place;
+    this.open = open;
+    this.sending = new Map(); // job id -> {done, total, stop}
+    this.place.hidden = false;
+    this.place.innerHTML = `
+      <div id="drop"><p><b>Drop a CT scan here</b>: a folder of DICOM files, or one NIfTI volume.</p>
+        <p><button id="folder">Choose a folder</button> <button id="file">Choose files</button></p>
+        <p style="color:var(--dim)">It stays on this computer. File names are not kept.</p></div>
+      <table id="jobs"><tbody></tbody></table>
+      <input id="pick-folder" type="file" webkitdirectory hidden><input id="pick-files" type="file" multiple hidden>`;
+    const drop = place.querySelector("#drop");
+    drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
+    drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+    drop.addEventListener("drop", async (event) => {
+      event.preventDefault();
+      drop.classList.remove("over");
+      this.send(await dropped(event.dataTransfer)).catch(complain);
+    });
+    for (const [button, input] of [["#folder", "#pick-folder"], ["#file", "#pick-files"]]) {
+      const pick = place.querySelector(input);
+      place.querySelector(button).addEventListener("click", () => pick.click());
+      pick.addEventListener("change", () => { this.send([...pick.files]).catch(complain); pick.value = ""; });
+    }
+    this.watch();
+  }
+
+  async send(files) {
+    if (!files.length) throw new Error("there was no file in it");
+    const name = files[0].name.toLowerCase();
+    const kind = files.length > 1 ? "dicom" : name.endsWith(".nii.gz") ? "nii.gz" : name.endsWith(".nii") ? "nii" : "dicom";
+    const job = await askJson("jobs", { method: "POST", body: JSON.stringify({ files: files.length, kind }) });
+    const total = files.reduce((sum, file) => sum + file.size, 0);
+    const state = { done: 0, total, stopped: false };
+    this.sending.set(job.id, state);
+    try {
+      let next = 0;
+      const worker = async () => {
+        while (next < files.length && !state.stopped) {
+          const n = next++;
+          await put(`api/jobs/${job.id}/files/${n}`, files[n], (more) => { state.done += more; });
+        }
+      };
+      await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+      if (!state.stopped) await askJson(`jobs/${job.id}/start`, { method: "POST" });
+    } catch (error) {
+      state.stopped = true;
+      await askJson(`jobs/${job.id}/cancel`, { method: "POST" }).catch(() => {});
+      throw error;
+    } finally {
+      this.sending.delete(job.id);
+    }
+  }
+
+  async watch() {
+    try { this.draw(await askJson("jobs")); } catch (error) { complain(error); }
+    this.timer = setTimeout(() => this.watch(), EVERY);
+  }
+
+  draw(jobs) {
+    const body = this.place.querySelector("#jobs tbody");
+    body.replaceChildren(...jobs.reverse().map((job) => this.line(job)));
+  }
+
+  line(job) {
+    const line = document.createElement("tr");
+    line.dataset.job = job.id;
+    line.dataset.state = job.state;
+    const when = new Date(job.created * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const cells = [`Scan ${job.number}`, `${job.files} file${job.files > 1 ? "s" : ""}, ${when}`].map(cell);
+    const state = cell(job.state);
+    const sending = this.sending.get(job.id);
+    if (sending) state.append(bar(sending.done, sending.total));
+    if (job.state === "running" && job.progress.what) {
+      state.textContent = job.progress.total ? `${job.progress.what} ${job.progress.done} of ${job.progress.total}` : job.progress.what;
+      state.append(bar(job.progress.done, job.progress.total));
+    }
+    if (job.message) state.append(Object.assign(document.createElement("div"), { textContent: job.message, style: "color:var(--warn)" }));
+    const actions = document.createElement("td");
+    const act = (text, run) => {
+      const button = Object.assign(document.createElement("button"), { textContent: text });
+      button.addEventListener("click", () => Promise.resolve(run()).catch(complain));
+      actions.append(button, " ");
+    };
+    if (job.state === "done") {
+      act("Look", () => this.open(job.id));
+      act("Download", () => { location.href = `api/jobs/${job.id}/download`; });
+    }
+    if (["uploading", "queued", "running"].includes(job.state)) {
+      act("Cancel", () => { if (sending) sending.stopped = true; return askJson(`jobs/${job.id}/cancel`, { method: "POST" }); });
+    } else {
+      act("Delete", () => askJson(`jobs/${job.id}`, { method: "DELETE" }));
+    }
+    line.append(...cells, state, actions);
+    return line;
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    this.place.hidden = true;
+  }
+}
+
+const cell = (text) => Object.assign(document.createElement("td"), { textContent: text });
+
+function bar(done, total) {
+  const made = document.createElement("progress");
+  if (total) { made.max = total; made.value = done; }
+  return made;
+}
+
+// fetch cannot tell how much was sent; XMLHttpRequest can.
+function put(path, file, more) {
+  return new Promise((done, failed) => {
+    const request = new XMLHttpRequest();
+    let sent = 0;
+    request.upload.addEventListener("progress", (event) => { more(event.loaded - sent); sent = event.loaded; });
+    request.addEventListener("load", () => {
+      if (request.status < 300) { done(); return; }
+      let text = request.statusText;
+      try { text = JSON.parse(request.responseText).error; } catch { /* the status says enough */ }
+      failed(new Error(text));
+    });
+    request.addEventListener("error", () => failed(new Error("the connection was lost")));
+    request.open("PUT", path);
+    request.send(file);
+  });
+}
+
+// All files of what was dropped, folders included.
+async function dropped(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  const files = [];
+  const walk = async (entry) => {
+    if (entry.isFile) { files.push(await new Promise((done, failed) => entry.file(done, failed))); return; }
+    const reader = entry.createReader();
+    for (;;) {
+      const part = await new Promise((done, failed) => reader.readEntries(done, failed));
+      if (!part.length) return;
+      for (const inner of part) await walk(inner);
+    }
+  };
+  for (const entry of entries) await walk(entry);
+  return files.length ? files : [...transfer.files];
+}

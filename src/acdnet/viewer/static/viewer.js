@@ -1,0 +1,357 @@
+// A result on the screen: slices, panes that move together, windows, overlays, profile.
+
+import { askJson, complain, layerPath, load } from "./data.js";
+import { Inside } from "./inside.js";
+import { drawProfile, outline, paintDoubt, paintLine } from "./overlay.js";
+import { Pane, resizePanes, setSpacing } from "./pane.js";
+
+const WINDOWS = {
+  soft: ["Soft tissue", [-160, 240], "s"],
+  bone: ["Bone", [-450, 1050], "b"],
+  lung: ["Lung", [-1350, 150], "l"],
+  wide: ["Wide", [-1000, 3000], "w"],
+};
+const DIFFERENCE = [-200, 200];
+const $ = (id) => document.getElementById(id);
+
+export class Viewer {
+  constructor(name, about) {
+    this.name = name;
+    this.about = about;
+    this.view = "side";
+    this.number = 0;
+    this.range = WINDOWS.soft[1];
+    this.differenceRange = DIFFERENCE;
+    this.overlays = { metal: true, doubt: false };
+    this.line = null;
+    this.panes = [];
+    this.maps = {};
+    this.byChange = false;
+    setSpacing(about.spacing_mm);
+    $("title").textContent = about.title;
+    for (const id of ["viewer", "views", "windows", "overlays"]) $(id).hidden = false;
+    this.fillWindows();
+    this.fillSlices();
+    $("cautions").replaceChildren(...about.cautions.map((text) => Object.assign(document.createElement("p"), { textContent: text })));
+    this.inside = new Inside(this, $("inside"));
+    this.listen();
+  }
+
+  async open() {
+    const changed = this.about.slices.map((slice, n) => [slice.mean_change_hu ?? slice.metal_pixels ?? 0, n]);
+    this.number = changed.reduce((best, one) => (one[0] > best[0] ? one : best), changed[0])[1];
+    await this.setView("side");
+  }
+
+  // panes ---------------------------------------------------------------------------------------------------------
+
+  layer(name) { return this.about.layers.find((layer) => layer.name === name); }
+
+  async setView(view) {
+    if (view === "inside" && this.about.no_stages) { complain(new Error(this.about.no_stages)); return; }
+    this.view = view;
+    for (const button of $("views").children) button.classList.toggle("on", button.dataset.view === view);
+    for (const pane of this.panes) pane.remove();
+    this.panes = [];
+    $("panes").replaceChildren();
+    this.inside.hide();
+    if (view === "swipe") this.makeSwipe();
+    else if (view === "inside") this.panes = this.inside.makePanes($("panes"));
+    else this.makeSide();
+    await this.refresh();
+    resizePanes();
+    for (const pane of this.panes) pane.reset();
+    this.paint();
+  }
+
+  makeSide() {
+    const names = this.about.layers.map((layer) => layer.name);
+    const wanted = this.about.kind === "reduction" ? names : [names[0], names.at(-2), names.at(-1)];
+    wanted.forEach((name, k) => {
+      const pane = new Pane($("panes"), `pane${k}`);
+      pane.layer = name;
+      const choice = document.createElement("select");
+      choice.append(...this.about.layers.map((layer) => new Option(layer.label, layer.name)));
+      choice.value = name;
+      choice.addEventListener("change", () => { pane.layer = choice.value; this.refresh().catch(complain); });
+      pane.box.append(choice);
+      this.panes.push(pane);
+    });
+  }
+
+  makeSwipe() {
+    const box = document.createElement("div");
+    box.className = "pane";
+    $("panes").append(box);
+    const names = this.about.layers.map((layer) => layer.name);
+    const wanted = this.about.kind === "reduction" ? ["before", "after"] : [names[0], names.at(-2)];
+    this.panes = wanted.map((name, k) => {
+      const pane = new Pane(box, `swipe${k}`);
+      Object.assign(pane.box.style, { position: "absolute", inset: "0" });
+      pane.layer = name;
+      const label = document.createElement("div");
+      label.className = k ? "label right" : "label";
+      label.textContent = this.layer(name).label;
+      pane.box.append(label);
+      return pane;
+    });
+    const bar = document.createElement("div");
+    bar.className = "bar";
+    bar.id = "swipe-bar";
+    box.append(bar);
+    const place = (share) => {
+      this.share = Math.min(0.98, Math.max(0.02, share));
+      bar.style.left = `${100 * this.share}%`;
+      this.panes[1].box.style.clipPath = `inset(0 0 0 ${100 * this.share}%)`;
+    };
+    bar.addEventListener("pointerdown", (event) => {
+      bar.setPointerCapture(event.pointerId);
+      event.stopPropagation();
+    });
+    bar.addEventListener("pointermove", (event) => {
+      if (!bar.hasPointerCapture(event.pointerId)) return;
+      const edge = box.getBoundingClientRect();
+      place((event.clientX - edge.left) / edge.width);
+    });
+    place(this.share ?? 0.5);
+  }
+
+  rangeOf(pane) { return this.layer(pane.layer)?.is_difference || pane.isDifference ? this.differenceRange : this.range; }
+
+  // Show the current slice everywhere.
+  async refresh() {
+    const number = this.number;
+    this.markSlice();
+    if (this.view === "inside") await this.inside.load(number);
+    if (number !== this.number) return;
+    await Promise.all(this.panes.map((pane) => {
+      pane.label = pane.title ?? this.layer(pane.layer).label;
+      pane.range = this.rangeOf(pane);
+      return pane.show(pane.path_of ? pane.path_of(number) : layerPath(this.name, number, pane.layer));
+    }));
+    if (number !== this.number) return;
+    const about = this.about.slices[number];
+    this.maps = {};
+    if (about.metal_pixels) {
+      const [metal, doubt] = await Promise.all([
+        load(layerPath(this.name, number, "metal"), Uint8Array),
+        load(layerPath(this.name, number, "doubt"), Uint16Array),
+      ]);
+      if (number !== this.number) return;
+      this.maps = { metal, doubt };
+    }
+    this.paint();
+    this.ahead(number);
+  }
+
+  ahead(number) {
+    if (this.view === "inside") return;
+    for (const next of [number + 1, number - 1, number + 2, number - 2, number + 3]) {
+      if (next < 0 || next >= this.about.slices.length) continue;
+      for (const pane of this.panes) load(layerPath(this.name, next, pane.layer)).catch(() => {});
+    }
+  }
+
+  paint() {
+    for (const pane of this.panes) {
+      pane.draw((context) => {
+        if (this.overlays.doubt && this.maps.doubt) paintDoubt(context, pane, this.maps.doubt);
+        if (this.overlays.metal && this.maps.metal) outline(context, pane, this.maps.metal);
+        if (this.line) paintLine(context, pane, this.line);
+      });
+      const [low, high] = this.rangeOf(pane);
+      pane.marks.textContent = `slice ${this.number + 1} of ${this.about.slices.length}   W ${Math.round(high - low)}  L ${Math.round((low + high) / 2)}   ${(100 * pane.viewport.getZoom()).toFixed(0)} %`;
+    }
+    $("profile").hidden = !this.line;
+    if (this.line) drawProfile($("profile"), this.panes, this.line, this.about.spacing_mm);
+  }
+
+  // slices --------------------------------------------------------------------------------------------------------
+
+  fillWindows() {
+    $("windows").replaceChildren(...Object.entries(WINDOWS).map(([name, [label, range, key]]) => {
+      const button = Object.assign(document.createElement("button"), { textContent: label, title: key.toUpperCase() });
+      button.dataset.window = name;
+      button.addEventListener("click", () => this.setWindow(range));
+      return button;
+    }));
+  }
+
+  setWindow(range, difference = null) {
+    this.range = range;
+    if (difference) this.differenceRange = difference;
+    for (const button of $("windows").children) {
+      const [, known] = WINDOWS[button.dataset.window];
+      button.classList.toggle("on", known[0] === range[0] && known[1] === range[1]);
+    }
+    for (const pane of this.panes) pane.window(this.rangeOf(pane));
+    this.paint();
+  }
+
+  fillSlices() {
+    const order = this.about.slices.map((_, n) => n);
+    const change = (n) => this.about.slices[n].mean_change_hu ?? 0;
+    if (this.byChange) order.sort((a, b) => change(b) - change(a) || a - b);
+    const most = Math.max(1e-9, ...order.map(change));
+    $("slices").replaceChildren(...order.map((n) => {
+      const slice = this.about.slices[n];
+      const item = document.createElement("li");
+      item.dataset.number = n;
+      item.classList.toggle("clean", !slice.metal_pixels);
+      item.title = slice.reason || slice.status;
+      const text = this.about.kind === "evaluation" ? slice.status : slice.status === "unchanged" ? "no metal" : slice.status;
+      const told = slice.mean_change_hu ? `${slice.mean_change_hu.toFixed(1)} HU` : "";
+      item.append(...[n + 1, text, told].map((part) => Object.assign(document.createElement("span"), { textContent: part })));
+      item.append(Object.assign(document.createElement("i"), { style: `width:${100 * change(n) / most}%` }));
+      item.addEventListener("click", () => this.go(n));
+      return item;
+    }));
+    this.order = order;
+    $("by-number").classList.toggle("on", !this.byChange);
+    $("by-change").classList.toggle("on", this.byChange);
+    this.markSlice();
+  }
+
+  markSlice() {
+    for (const item of $("slices").children) {
+      const here = Number(item.dataset.number) === this.number;
+      item.classList.toggle("on", here);
+      if (here) item.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  go(number) {
+    const wanted = Math.min(this.about.slices.length - 1, Math.max(0, number));
+    if (wanted === this.number) return;
+    this.number = wanted;
+    this.refresh().catch(complain);
+  }
+
+  step(by) {
+    if (!this.byChange) { this.go(this.number + by); return; }
+    const place = this.order.indexOf(this.number) + by;
+    if (place >= 0 && place < this.order.length) this.go(this.order[place]);
+  }
+
+  // mouse and keys ------------------------------------------------------------------------------------------------
+
+  listen() {
+    const panes = $("panes");
+    panes.addEventListener("contextmenu", (event) => event.preventDefault());
+    panes.addEventListener("wheel", (event) => { event.preventDefault(); this.step(Math.sign(event.deltaY)); }, { passive: false });
+    panes.addEventListener("pointerdown", (event) => this.press(event));
+    panes.addEventListener("pointermove", (event) => this.hover(event));
+    panes.addEventListener("dblclick", () => this.reset());
+    $("by-number").onclick = () => { this.byChange = false; this.fillSlices(); };
+    $("by-change").onclick = () => { this.byChange = true; this.fillSlices(); };
+    for (const button of $("views").children) button.onclick = () => this.setView(button.dataset.view).catch(complain);
+    for (const button of $("overlays").children) button.onclick = () => this.toggle(button.dataset.overlay);
+    document.onkeydown = (event) => this.key(event);
+    document.onkeyup = (event) => { if (event.key === " ") this.space = false; };
+    this.watcher = new ResizeObserver(() => { resizePanes(); this.paint(); });
+    this.watcher.observe(panes);
+    this.toggle("metal", true);
+    this.setWindow(this.range);
+  }
+
+  toggle(name, on = !this.overlays[name]) {
+    this.overlays[name] = on;
+    for (const button of $("overlays").children) button.classList.toggle("on", this.overlays[button.dataset.overlay]);
+    this.paint();
+  }
+
+  reset() {
+    for (const pane of this.panes) pane.reset();
+    this.setWindow(WINDOWS.soft[1], DIFFERENCE);
+  }
+
+  paneAt(event) { return this.panes.find((pane) => pane.box.contains(event.target)); }
+
+  press(event) {
+    const pane = this.paneAt(event);
+    if (!pane || event.target.closest("select, .bar")) return;
+    event.preventDefault();
+    const begin = { x: event.clientX, y: event.clientY, camera: pane.camera(), range: [...this.rangeOf(pane)] };
+    const kind = event.shiftKey ? "line" : event.button === 2 ? "zoom" : event.button === 1 || this.space ? "pan" : "window";
+    if (kind === "line") this.line = { from: pane.pixel(event), to: pane.pixel(event) };
+    const move = (now) => this.drag(kind, pane, begin, now);
+    const end = () => { document.removeEventListener("pointermove", move); document.removeEventListener("pointerup", end); };
+    document.addEventListener("pointermove", move);
+    document.addEventListener("pointerup", end);
+  }
+
+  drag(kind, pane, begin, event) {
+    const dx = event.clientX - begin.x, dy = event.clientY - begin.y;
+    if (kind === "line") {
+      this.line.to = pane.pixel(event);
+      this.paint();
+    } else if (kind === "window") {
+      const [low, high] = begin.range;
+      const width = Math.max(2, (high - low) * Math.exp(dx / 300)), level = (low + high) / 2 + dy * (high - low) / 500;
+      const range = [level - width / 2, level + width / 2];
+      if (this.rangeOf(pane) === this.differenceRange) this.setWindow(this.range, range);
+      else this.setWindow(range);
+    } else {
+      const camera = { ...begin.camera };
+      if (kind === "zoom") camera.zoom = Math.min(30, Math.max(0.2, begin.camera.zoom * Math.exp(-dy / 200)));
+      else camera.pan = [begin.camera.pan[0] + dx, begin.camera.pan[1] + dy];
+      this.look(camera);
+    }
+  }
+
+  look(camera) {
+    for (const pane of this.panes) pane.look(camera);
+    this.paint();
+  }
+
+  hover(event) {
+    const pane = this.paneAt(event);
+    if (!pane?.shown) return;
+    const [row, column] = pane.pixel(event);
+    const told = this.panes.map((one) => [one.label, one.value(row, column)]).filter(([, value]) => value !== null);
+    $("place").textContent = told.length ? `row ${Math.round(row)}, column ${Math.round(column)}` : "";
+    $("values").textContent = told.map(([label, value]) => `${label} ${value} HU`).join("   ");
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.target.closest("input, select, dialog")) return;
+    const key = event.key.toLowerCase();
+    const found = Object.values(WINDOWS).find(([, , letter]) => letter === key);
+    const steps = { arrowdown: 1, arrowright: 1, arrowup: -1, arrowleft: -1, pagedown: 10, pageup: -10 };
+    const views = { 1: "side", 2: "swipe", 3: "inside" };
+    if (found) this.setWindow(found[1]);
+    else if (key in steps) this.step(steps[key]);
+    else if (key in views) this.setView(views[key]).catch(complain);
+    else if (key === "home") this.go(0);
+    else if (key === "end") this.go(this.about.slices.length - 1);
+    else if (key === "m") this.toggle("metal");
+    else if (key === "e") this.toggle("doubt");
+    else if (key === "0") this.reset();
+    else if (key === "c") { this.byChange = true; this.fillSlices(); this.step(1); }
+    else if (key === "+" || key === "-") {
+      const camera = this.panes[0].camera();
+      this.look({ ...camera, zoom: camera.zoom * (key === "+" ? 1.25 : 0.8) });
+    } else if (key === "escape") { this.line = null; this.paint(); }
+    else if (key === " ") this.space = true;
+    else if (key === "?") $("keys").showModal();
+    else return;
+    event.preventDefault();
+  }
+
+  close() {
+    this.watcher.disconnect();
+    for (const pane of this.panes) pane.remove();
+    this.panes = [];
+    this.inside.hide();
+    document.onkeydown = null;
+    const panes = $("panes");
+    panes.replaceWith(panes.cloneNode(false));
+    for (const id of ["viewer", "views", "windows", "overlays", "profile"]) $(id).hidden = true;
+  }
+}
+
+export async function openResult(name) {
+  const viewer = new Viewer(name, await askJson(`results/${name}`));
+  await viewer.open();
+  return viewer;
+}

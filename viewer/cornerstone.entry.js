@@ -1,0 +1,1 @@
+export { Enums, RenderingEngine, cache, imageLoader, init, metaData, setUseCPURendering, utilities } from "@cornerstonejs/core";
