@@ -1,8 +1,7 @@
 """Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
 
 No number in them is typed by hand. Parts: demo, bench, training, reduction, phantoms, trust, physics, methods,
-preview; without
-an argument, all.
+preview, rivals, viewer; without an argument, all.
 """
 
 from __future__ import annotations
@@ -82,6 +81,14 @@ def rivals() -> None:
     put(ROOT / "docs" / "rivals.md", "rivals table", markdown(COLUMNS, (row.cells() for row in measure([*NETWORKS]))))
 
 
+def viewer() -> None:
+    """Time the viewer, and take its pictures."""
+    from benchmarks.viewer import COLUMNS, measure, pictures
+
+    put(ROOT / "docs" / "viewer.md", "viewer table", markdown(COLUMNS, measure(), texts=1))
+    pictures(PICTURES)
+
+
 def phantoms() -> None:
     """Score the default model on consecutive phantoms."""
     from benchmarks.phantoms import COLUMNS, measure
@@ -139,7 +146,8 @@ def preview() -> None:
 def main() -> None:
     """Write the parts that are asked for."""
     parts = {
-        part.__name__: part for part in (demo, bench, training, reduction, phantoms, trust, physics, methods, preview)
+        part.__name__: part
+        for part in (demo, bench, training, reduction, phantoms, trust, physics, methods, preview, rivals, viewer)
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *parts], default=[])

@@ -1,0 +1,206 @@
+"""The page in a real browser: Debian's Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pydicom
+import pytest
+
+from acdnet.viewer.app import NOTICE
+from acdnet.viewer.result import open_result
+from tests.reduction.make import run, series
+
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+READY = "window.acdnet?.panes?.length && window.acdnet.panes.every((pane) => pane.shown)"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Find Chromium, or install it where that is allowed."""
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = shutil.which("chromium")
+    if not found and shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
+        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
+            try:
+                subprocess.run(["apt-get", *command], capture_output=True, timeout=180, check=False, env=environment)
+            except subprocess.TimeoutExpired:
+                pytest.skip("installing chromium takes too long here")
+        found = shutil.which("chromium")
+    if not found:
+        pytest.skip("chromium is not here and cannot be installed (Debian's package chromium has it)")
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(chromium: str) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        opened = browser.new_page(viewport={"width": 1280, "height": 800})
+        problems: list[str] = []
+        opened.on("pageerror", lambda error: problems.append(str(error)))
+        opened.on("requestfailed", lambda request: problems.append(request.url))
+        yield opened
+        browser.close()
+        assert [
+            problem for problem in problems if not problem.endswith("/download")
+        ] == []  # one leaves the page
+
+
+class Started:
+    """The viewer in a process of its own."""
+
+    def __init__(self, *arguments: object) -> None:
+        command = [sys.executable, "-m", "acdnet", *(str(argument) for argument in arguments), "--no-browser"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        found = re.search(r"http\S+", self.process.stdout.readline())
+        assert found
+        self.address = found[0]
+
+    def __enter__(self) -> str:
+        return self.address
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="module")
+def reduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("browser")
+    assert run("reduce", series(folder / "scan", (False, True, True, True)), folder / "out").code == 0
+    return folder / "out"
+
+
+def value(page: Any, script: str) -> Any:
+    return page.evaluate(f"() => {script}")
+
+
+def until(page: Any, script: str, seconds: float = 30.0) -> None:
+    """Wait until something is true. Playwright's own way needs eval in the page, which the page forbids."""
+    end = time.monotonic() + seconds
+    while not value(page, script):
+        assert time.monotonic() < end, f"not true after {seconds} s: {script}"
+        page.wait_for_timeout(50)
+
+
+def test_a_result_is_looked_at(page: Any, reduced: Path) -> None:
+    result = open_result(reduced)
+    with Started("view", reduced) as address:
+        page.goto(address)
+        until(page, READY)
+        assert page.inner_text("#notice") == NOTICE
+        assert page.is_visible("#notice")
+        assert value(page, "document.documentElement.scrollWidth <= 1280")
+        number = value(page, "window.acdnet.number")  # it opens where most was changed
+        changes = [entry["mean_change_hu"] for entry in result.describe()["slices"]]
+        assert changes[number] == max(changes)
+
+        page.mouse.move(600, 400)
+        page.keyboard.press("Home")
+        until(page, "window.acdnet.panes[0].path.includes('slices/0/')")
+        page.mouse.wheel(0, 100)
+        until(page, f"{READY} && window.acdnet.panes[1].image && window.acdnet.number === 1")
+        until(page, "window.acdnet.panes[1].path.includes('slices/1/')")
+        page.wait_for_timeout(300)
+        row, column = 48, 40
+        shown = [value(page, f"window.acdnet.panes[{k}].value({row}, {column})") for k in range(3)]
+        assert shown == [round(float(result.image(1, name)[row, column])) for name in ("before", "after", "difference")]
+
+        before = page.locator(".pane").first.screenshot()
+        page.click("button[data-window=bone]")
+        page.wait_for_timeout(200)
+        assert value(page, "window.acdnet.range.join()") == "-450,1050"
+        assert page.locator(".pane").first.screenshot() != before
+        page.mouse.move(400, 400)
+        page.mouse.down()
+        page.mouse.move(460, 430)
+        page.mouse.up()
+        assert value(page, "window.acdnet.range.join()") != "-450,1050"
+        page.keyboard.press("s")
+
+        page.mouse.move(330, 400)
+        assert "HU" in page.inner_text("#values")
+        page.keyboard.down("Shift")
+        page.mouse.down()
+        page.mouse.move(430, 420)
+        page.mouse.up()
+        page.keyboard.up("Shift")
+        assert page.is_visible("#profile")
+        page.keyboard.press("Escape")
+        assert not page.is_visible("#profile")
+
+        zoom = value(page, "window.acdnet.panes.map((pane) => pane.camera().zoom)")
+        page.keyboard.press("+")
+        larger = value(page, "window.acdnet.panes.map((pane) => pane.camera().zoom)")
+        assert all(b > 1.2 * a for a, b in zip(zoom, larger, strict=True))  # all panes together
+
+
+def test_swipe_and_stages(page: Any, reduced: Path) -> None:
+    with Started("view", reduced) as address:
+        page.goto(address)
+        until(page, READY)
+        page.keyboard.press("2")
+        until(page, f"window.acdnet.view === 'swipe' && {READY}")
+        bar = page.locator("#swipe-bar").bounding_box()
+        page.mouse.move(bar["x"] + 7, bar["y"] + 300)
+        page.mouse.down()
+        page.mouse.move(bar["x"] - 200, bar["y"] + 300)
+        page.mouse.up()
+        assert value(page, "window.acdnet.share") < 0.45
+        assert "inset" in value(page, "window.acdnet.panes[1].box.style.clipPath")
+
+        page.keyboard.press("3")
+        page.wait_for_selector("#stage-slider", timeout=60_000)
+        until(page, READY)
+        stages = value(page, "window.acdnet.inside.about.stages")
+        assert f"stage {stages} of {stages}" in page.inner_text("#panes")
+        page.locator("#stage-slider").evaluate(
+            "(slider) => { slider.value = 1; slider.dispatchEvent(new Event('input')); }"
+        )
+        until(page, "window.acdnet.panes[1].path.endsWith('artifacts/0/0')")
+        page.click("#inside button[title='show map 2']")
+        until(page, "window.acdnet.panes[2].path.endsWith('maps/0/1')")
+        assert page.locator("#inside canvas").count() >= 32  # the dictionary, and the kernels of this slice
+        assert page.is_visible("#notice")
+
+
+def test_a_scan_is_dropped_and_taken_home(page: Any, reduced: Path, tmp_path: Path) -> None:
+    files = sorted((reduced.parent / "scan").iterdir())
+    with Started("serve", "--folder", tmp_path / "jobs") as address:
+        page.goto(address)
+        page.set_input_files("#pick-files", files)
+        page.wait_for_selector("tr[data-state=done]", timeout=120_000)
+        with page.expect_download() as waiting:
+            page.click("tr[data-state=done] >> text=Download")
+        archive = zipfile.ZipFile(io.BytesIO(Path(waiting.value.path()).read_bytes()))
+        for number in range(1, len(files) + 1):
+            name = f"reduced/{number:04d}.dcm"
+            ours, theirs = (pydicom.dcmread(source) for source in (io.BytesIO(archive.read(name)), reduced / name))
+            assert np.array_equal(ours.pixel_array, theirs.pixel_array)
+        page.click("tr[data-state=done] >> text=Look")
+        until(page, READY)
+        page.click("#home")
+        page.set_input_files("#pick-files", [{"name": "x.dcm", "mimeType": "", "buffer": b"no image"}])
+        page.wait_for_selector("tr[data-state=failed]", timeout=60_000)
+        page.click("tr[data-state=done] >> text=Delete")
+        until(page, "document.querySelectorAll('tr[data-state=done]').length === 0")
+        assert len(list((tmp_path / "jobs").iterdir())) == 1
