@@ -1,16 +1,12 @@
 // A result on the screen: slices, panes that move together, windows, overlays, profile.
 
 import { askJson, complain, layerPath, load } from "./data.js";
+import { WINDOWS, input } from "./input.js";
 import { Inside } from "./inside.js";
 import { drawProfile, outline, paintDoubt, paintLine } from "./overlay.js";
 import { Pane, resizePanes, setSpacing } from "./pane.js";
+import { fillTables } from "./tables.js";
 
-const WINDOWS = {
-  soft: ["Soft tissue", [-160, 240], "s"],
-  bone: ["Bone", [-450, 1050], "b"],
-  lung: ["Lung", [-1350, 150], "l"],
-  wide: ["Wide", [-1000, 3000], "w"],
-};
 const DIFFERENCE = [-200, 200];
 const $ = (id) => document.getElementById(id);
 
@@ -34,6 +30,10 @@ export class Viewer {
     this.fillSlices();
     $("cautions").replaceChildren(...about.cautions.map((text) => Object.assign(document.createElement("p"), { textContent: text })));
     this.inside = new Inside(this, $("inside"));
+    fillTables(about.tables ?? []);
+    document.querySelector("[data-overlay=doubt]").hidden = about.kind !== "reduction";
+    document.querySelector("[data-view=inside]").disabled = Boolean(about.no_stages);
+    document.querySelector("[data-view=inside]").title = about.no_stages || "3";
     this.listen();
   }
 
@@ -265,79 +265,6 @@ export class Viewer {
     this.setWindow(WINDOWS.soft[1], DIFFERENCE);
   }
 
-  paneAt(event) { return this.panes.find((pane) => pane.box.contains(event.target)); }
-
-  press(event) {
-    const pane = this.paneAt(event);
-    if (!pane || event.target.closest("select, .bar")) return;
-    event.preventDefault();
-    const begin = { x: event.clientX, y: event.clientY, camera: pane.camera(), range: [...this.rangeOf(pane)] };
-    const kind = event.shiftKey ? "line" : event.button === 2 ? "zoom" : event.button === 1 || this.space ? "pan" : "window";
-    if (kind === "line") this.line = { from: pane.pixel(event), to: pane.pixel(event) };
-    const move = (now) => this.drag(kind, pane, begin, now);
-    const end = () => { document.removeEventListener("pointermove", move); document.removeEventListener("pointerup", end); };
-    document.addEventListener("pointermove", move);
-    document.addEventListener("pointerup", end);
-  }
-
-  drag(kind, pane, begin, event) {
-    const dx = event.clientX - begin.x, dy = event.clientY - begin.y;
-    if (kind === "line") {
-      this.line.to = pane.pixel(event);
-      this.paint();
-    } else if (kind === "window") {
-      const [low, high] = begin.range;
-      const width = Math.max(2, (high - low) * Math.exp(dx / 300)), level = (low + high) / 2 + dy * (high - low) / 500;
-      const range = [level - width / 2, level + width / 2];
-      if (this.rangeOf(pane) === this.differenceRange) this.setWindow(this.range, range);
-      else this.setWindow(range);
-    } else {
-      const camera = { ...begin.camera };
-      if (kind === "zoom") camera.zoom = Math.min(30, Math.max(0.2, begin.camera.zoom * Math.exp(-dy / 200)));
-      else camera.pan = [begin.camera.pan[0] + dx, begin.camera.pan[1] + dy];
-      this.look(camera);
-    }
-  }
-
-  look(camera) {
-    for (const pane of this.panes) pane.look(camera);
-    this.paint();
-  }
-
-  hover(event) {
-    const pane = this.paneAt(event);
-    if (!pane?.shown) return;
-    const [row, column] = pane.pixel(event);
-    const told = this.panes.map((one) => [one.label, one.value(row, column)]).filter(([, value]) => value !== null);
-    $("place").textContent = told.length ? `row ${Math.round(row)}, column ${Math.round(column)}` : "";
-    $("values").textContent = told.map(([label, value]) => `${label} ${value} HU`).join("   ");
-  }
-
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.target.closest("input, select, dialog")) return;
-    const key = event.key.toLowerCase();
-    const found = Object.values(WINDOWS).find(([, , letter]) => letter === key);
-    const steps = { arrowdown: 1, arrowright: 1, arrowup: -1, arrowleft: -1, pagedown: 10, pageup: -10 };
-    const views = { 1: "side", 2: "swipe", 3: "inside" };
-    if (found) this.setWindow(found[1]);
-    else if (key in steps) this.step(steps[key]);
-    else if (key in views) this.setView(views[key]).catch(complain);
-    else if (key === "home") this.go(0);
-    else if (key === "end") this.go(this.about.slices.length - 1);
-    else if (key === "m") this.toggle("metal");
-    else if (key === "e") this.toggle("doubt");
-    else if (key === "0") this.reset();
-    else if (key === "c") { this.byChange = true; this.fillSlices(); this.step(1); }
-    else if (key === "+" || key === "-") {
-      const camera = this.panes[0].camera();
-      this.look({ ...camera, zoom: camera.zoom * (key === "+" ? 1.25 : 0.8) });
-    } else if (key === "escape") { this.line = null; this.paint(); }
-    else if (key === " ") this.space = true;
-    else if (key === "?") $("keys").showModal();
-    else return;
-    event.preventDefault();
-  }
-
   close() {
     this.watcher.disconnect();
     for (const pane of this.panes) pane.remove();
@@ -346,9 +273,11 @@ export class Viewer {
     document.onkeydown = null;
     const panes = $("panes");
     panes.replaceWith(panes.cloneNode(false));
-    for (const id of ["viewer", "views", "windows", "overlays", "profile"]) $(id).hidden = true;
+    for (const id of ["viewer", "views", "windows", "overlays", "profile", "tables", "tables-button"]) $(id).hidden = true;
   }
 }
+
+Object.assign(Viewer.prototype, input);
 
 export async function openResult(name) {
   const viewer = new Viewer(name, await askJson(`results/${name}`));
