@@ -59,9 +59,7 @@ def page(chromium: str) -> Iterator[Any]:
         opened.on("requestfailed", lambda request: problems.append(request.url))
         yield opened
         browser.close()
-        assert [
-            problem for problem in problems if not problem.endswith("/download")
-        ] == []  # one leaves the page
+        assert [problem for problem in problems if not problem.endswith("/download")] == []  # one leaves the page
 
 
 class Started:

@@ -21,6 +21,11 @@ UNITS = "mu clipped to [0, 1] / cm, times 255; water = 0.192 / cm"
 
 NOTICE = "Research use only. Not a medical device. Not for diagnosis."
 
+NOT_FOR = (
+    "Not for diagnosis; not for cone-beam CT, dual-energy or photon-counting images, images without HU, or metal that "
+    "covers a third of the body; trained on simulated metal in trunks of adults."
+)
+
 CONFIG_KEY = "config"
 """Where the weights file itself states its configuration, so that a card cannot claim another."""
 
@@ -58,6 +63,8 @@ class Card:
     scores: Mapping[str, float] = field(default_factory=dict)
     units: str = UNITS
     notice: str = NOTICE
+    not_for: str = NOT_FOR
+    """What nobody should expect of it."""
     format: int = FORMAT
 
     def to_json(self) -> str:
@@ -106,7 +113,8 @@ def _no_constant(name: str) -> None:
 def _parse(values: dict[str, Any]) -> Card:
     if type(values.get("format")) is not int or values["format"] != FORMAT:
         raise _Misfit(f"format {values.get('format')!r:.20}, this program reads {FORMAT}; update acdnet")
-    texts = dict.fromkeys(("name", "summary", "architecture", "sha256", "version", "units", "notice"), str)
+    values.setdefault("not_for", NOT_FOR)  # cards of earlier versions do not say
+    texts = dict.fromkeys(("name", "summary", "architecture", "sha256", "version", "units", "notice", "not_for"), str)
     _check(
         values,
         {**texts, "parameters": int, "config": dict, "scores": dict, "training": (dict, NoneType), "format": int},
