@@ -31,7 +31,6 @@ from acdnet.weights.card import LONGEST_TEXT, Card, Training
 from acdnet.weights.networks import Network
 from acdnet.weights.save import save_model
 
-CALIBRATION_BATCHES = 40
 CALIBRATION_SEED = 10**6
 """Batches for measuring batch normalisation are drawn with another seed than those of training."""
 COLD_STEPS, TIMED_STEPS = 3, 8
@@ -216,7 +215,7 @@ class Trainer:
         """Return the averaged model with its batch normalisation measured; all processes take part."""
         seed = self.config.training.seed + CALIBRATION_SEED
         batches = self.batches(self.lesson.examples(self.train, self.config, seed, focus=0.0))
-        some = (self.lesson.to(batch, self.fabric.device) for batch in islice(batches, CALIBRATION_BATCHES))
+        some = (self.lesson.to(batch, self.fabric.device) for batch in islice(batches, self.lesson.calibration))
         model = self.average.calibrated(self.lesson.inputs(batch) for batch in some)
         batches.close()
         return model

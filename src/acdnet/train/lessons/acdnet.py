@@ -23,6 +23,8 @@ from acdnet.train.patches import Patches
 class ACDNetLesson:
     """Batches are Y, X_li, X, I: B x 1 x size x size, network units; I is 1 where there is no metal."""
 
+    calibration = 40
+
     def __init__(self) -> None:
         self.fast: tuple[nn.Module, InferenceACDNet] | None = None
 

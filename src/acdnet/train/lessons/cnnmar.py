@@ -57,6 +57,8 @@ class ThreeImagePatches(Patches):
 class CNNMARLesson:
     """Batches are the three images, B x 3 x size x size, the clean image and the mask, B x 1 x size x size."""
 
+    calibration = 0  # it has no batch normalisation
+
     def check(self, config: TrainConfig) -> None:
         """Take all settings."""
 

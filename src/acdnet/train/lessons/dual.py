@@ -65,6 +65,8 @@ def coarse(case: Case, grid: int) -> tuple[Measured, Image, None]:
 class DualLesson:
     """Batches hold one slice: observed, clean image, clean sinogram."""
 
+    calibration = 12  # whole slices
+
     def check(self, config: TrainConfig) -> None:
         if config.training.batch != config.run.devices:
             raise ConfigError(

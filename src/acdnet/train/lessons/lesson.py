@@ -41,6 +41,9 @@ class Terms(NamedTuple):
 class Lesson(Protocol):
     """Examples, loss and score of one kind of network."""
 
+    calibration: int
+    """Batches that settle the statistics of batch normalisation."""
+
     def check(self, config: TrainConfig) -> None:
         """Refuse settings that this kind of network cannot be trained with."""
         ...
