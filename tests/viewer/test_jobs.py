@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -10,13 +11,16 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acdnet.viewer.jobs import Jobs
+from acdnet.errors import InputRefused, ResourceError
+from acdnet.viewer.jobs import Jobs, Limits
 from tests.reduction.make import series
 
 MANY = 50
@@ -73,6 +77,7 @@ def test_many_at_once_and_a_server_that_is_killed(tmp_path: Path) -> None:
     assert working.stdout == ""  # nothing works on without its server
 
     again = Jobs(folder, start=False)
+    again.close()
     assert [job.id for job in again.all()] == [job.id for job in sorted(again.all(), key=lambda job: job.number)]
     states = {job.id: job.state for job in again.all()}
     assert set(states) == set(names)
@@ -91,7 +96,7 @@ def test_many_at_once_and_a_server_that_is_killed(tmp_path: Path) -> None:
             time.sleep(0.2)
         assert (job["id"], job["state"]) == (name, "done")
         assert len(server.ask("jobs")) == 1
-        assert [place.name for place in folder.iterdir()] == [name]
+        assert [place.name for place in folder.iterdir() if not place.name.startswith(".")] == [name]
     finally:
         server.kill()
 
@@ -99,17 +104,80 @@ def test_many_at_once_and_a_server_that_is_killed(tmp_path: Path) -> None:
 def test_an_upload_that_was_cut_off_is_told(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, start=False)
     job = jobs.create(3, "dicom")
+    with pytest.raises(ResourceError, match="another process"):
+        Jobs(tmp_path)  # a second server would take the work of the first for its own
+    jobs.close()
     again = Jobs(tmp_path, start=False)
     assert again.get(job.id).state == "failed"
     assert "interrupted" in again.get(job.id).message
+    assert again.create(1, "dicom").number == 2
+    again.delete(again.all()[-1].id)
+    again.close()
+    third = Jobs(tmp_path, start=False)
+    assert third.create(1, "dicom").number == 3  # a number is given once
+    third.close()
+
+
+def test_a_full_disk_stops_neither_the_queue_nor_deletion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = Jobs(tmp_path / "jobs", start=False)
+    names = [jobs.create(1, "dicom").id for _ in range(3)]
+    for name in names:
+        jobs.jobs[name] = replace(jobs.jobs[name], received=1)
+        jobs.submit(name)
+
+    def full(_: object) -> None:
+        raise ResourceError("no space left")
+
+    monkeypatch.setattr("acdnet.viewer.jobs.write_atomically", full)
+    jobs.delete(names[0])
+    assert not (tmp_path / "jobs" / names[0]).exists()
+    with pytest.raises(ResourceError):
+        jobs.create(1, "dicom")
+    jobs.queue.start()
+    end = time.monotonic() + 60
+    while jobs.get(names[2]).state not in ("failed", "done") and time.monotonic() < end:
+        time.sleep(0.1)
+    assert [job.state for job in jobs.all()] == ["failed", "failed"]  # they held no file
+    assert jobs.queue.is_alive()
+    jobs.close()
+
+
+def test_a_queued_job_can_go_at_any_time(tmp_path: Path) -> None:
+    jobs = Jobs(tmp_path / "jobs", start=False)
+    job = replace(jobs.create(1, "dicom"), state="queued")
+    jobs.jobs[job.id] = job
+    jobs.delete(job.id)
+    jobs.queue._reduce(job)  # it was chosen just before it was deleted
+    assert jobs.all() == []
+    jobs.close()
+
+
+def test_parallel_files_share_one_limit(tmp_path: Path) -> None:
+    jobs = Jobs(tmp_path / "jobs", Limits(job_bytes=1500), start=False)
+    job = jobs.create(3, "dicom")
+
+    async def file() -> AsyncIterator[bytes]:
+        for _ in range(9):
+            await asyncio.sleep(0)
+            yield bytes(100)
+
+    async def send() -> list[BaseException | None]:
+        return await asyncio.gather(*(jobs.receive(job.id, n, file()) for n in range(3)), return_exceptions=True)
+
+    outcomes = asyncio.run(send())
+    assert any(isinstance(outcome, InputRefused) for outcome in outcomes)
+    assert sum(path.stat().st_size for path in (tmp_path / "jobs" / job.id / "upload").iterdir()) <= 1500
+    jobs.close()
 
 
 def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "holiday").mkdir()
     (tmp_path / ("0" * 16)).mkdir()
     (tmp_path / ("0" * 16) / "job.json").write_text("{}")
-    assert Jobs(tmp_path, start=False).all() == []
+    jobs = Jobs(tmp_path, start=False)
+    assert jobs.all() == []
     assert (tmp_path / "holiday").is_dir()
+    jobs.close()
 
 
 @pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])

@@ -89,8 +89,11 @@ def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
             open_result(tmp_path)
 
 
-def test_inside_the_network(reduced: Path) -> None:
-    result = open_result(reduced)
+@pytest.mark.parametrize("metal_hu", [3071.0, 12_000.0])
+def test_inside_the_network(metal_hu: float, tmp_path: Path) -> None:
+    scan = series(tmp_path / "scan", hu=volume(metal_hu=metal_hu))
+    assert run("reduce", scan, tmp_path / "out").code == 0
+    result = open_result(tmp_path / "out")
     inside = Inside(result)
     assert inside.why_not() == ""
     about = inside.describe(1)

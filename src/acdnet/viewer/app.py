@@ -18,8 +18,9 @@ from starlette.concurrency import run_in_threadpool
 from acdnet import __version__
 from acdnet.errors import AcdnetError, InputRefused, ResourceError
 from acdnet.viewer.inside import Inside
-from acdnet.viewer.jobs import DONE, Jobs
+from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.result import Result, open_result
+from acdnet.viewer.states import DONE
 from acdnet.viewer.zipped import zip_stream
 
 STATIC = Path(__file__).parent / "static"

@@ -64,7 +64,7 @@ class Inside:
     def _compute(self, number: int) -> dict[str, Any]:
         from acdnet.model.inference import InferenceACDNet
         from acdnet.reduction.reducer import look_inside
-        from acdnet.units import HU_PER_UNIT, hu_from_network
+        from acdnet.units import HU_PER_UNIT, TWELVE_BITS_HU, hu_from_network
         from acdnet.weights.load import read_acdnet
 
         metal = self.result.metal(number)
@@ -75,7 +75,8 @@ class Inside:
             self.loaded = model, InferenceACDNet(model)
         model, fast = self.loaded
         rows, columns = self.result.describe()["spacing_mm"]
-        hu = np.where(metal, np.float32(3071.0), self.result.image(number, "before"))
+        hu = self.result.image(number, "before")
+        hu = np.where(np.isfinite(hu), hu, np.float32(TWELVE_BITS_HU))  # as `reduce` fills what is no number
         found = look_inside(fast, hu, metal, (rows, columns), details=True)
         images = [hu_from_network(image[0, 0]).numpy() for image in (*found.images, found.image)]
         artifacts = [(artifact[0, 0] * HU_PER_UNIT).numpy() for artifact in found.artifacts]

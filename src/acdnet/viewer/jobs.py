@@ -15,28 +15,35 @@ import json
 import re
 import secrets
 import shutil
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from acdnet.errors import AcdnetError, InputRefused, ResourceError
-from acdnet.files import write_atomically
-
-UPLOADING, QUEUED, RUNNING, DONE, FAILED, CANCELLED = (
-    "uploading",
-    "queued",
-    "running",
-    "done",
-    "failed",
-    "cancelled",
+from acdnet.files import locked, write_atomically
+from acdnet.viewer.queue import Queue
+from acdnet.viewer.states import (
+    CANCELLED,
+    DONE,
+    ENDED,
+    FAILED,
+    JOB,
+    PROGRESS,
+    QUEUED,
+    RESULT,
+    RUNNING,
+    UPLOAD,
+    UPLOADING,
+    Job,
+    clear,
 )
-ENDED = (DONE, FAILED, CANCELLED)
+
 ID = re.compile(r"[0-9a-f]{16}")
-JOB, UPLOAD, RESULT, PROGRESS = "job.json", "upload", "result", "progress.json"
+GONE = ".gone-"
+"""Begins the name of what is being deleted."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +54,8 @@ class Limits:
     job_bytes: int = 8 * 2**30
     files: int = 10_000
     jobs: int = 200
-
-
-@dataclass(frozen=True)
-class Job:
-    """One scan. It is known by its number; nothing of the patient is kept here."""
-
-    id: str
-    number: int
-    state: str
-    created: float
-    files: int
-    received: int = 0
-    bytes: int = 0
-    kind: str = "dicom"
-    """dicom, nii or nii.gz: what the files are taken for."""
-    message: str = ""
+    reserve_bytes: int = 1 * 2**30
+    """What is left free on the disk."""
 
 
 class Jobs:
@@ -74,21 +67,21 @@ class Jobs:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise ResourceError(f"{folder}: cannot be made ({error.strerror})") from error
+        self.held = ExitStack()
+        self.held.enter_context(locked(folder / ".lock"))
         self.lock = threading.RLock()
-        self.wake = threading.Event()
-        self.closing = False
-        self.process: subprocess.Popen[bytes] | None = None
-        self.running = ""
         self.jobs = self._read_all()
-        self.thread = threading.Thread(target=self._work, name="jobs", daemon=True)
+        self.queue = Queue(self)
         if start:
-            self.thread.start()
+            self.queue.start()
 
     # state -------------------------------------------------------------------------------------------------------
 
     def _read_all(self) -> dict[str, Job]:
         found = {}
         for place in self.folder.iterdir():
+            if place.name.startswith(GONE):
+                shutil.rmtree(place, ignore_errors=True)
             if not ID.fullmatch(place.name) or not (place / JOB).is_file():
                 continue
             try:
@@ -100,20 +93,24 @@ class Jobs:
                 job = replace(job, state=QUEUED)
             elif job.state == UPLOADING:
                 job = replace(job, state=FAILED, message="the upload was interrupted; send the scan again")
-                shutil.rmtree(place / UPLOAD, ignore_errors=True)
+            if job.state in ENDED:
+                clear(place, job)
             found[job.id] = job
-        for job in found.values():
-            self._save(job)
+            with suppress(AcdnetError, OSError):
+                self._save(job)
         return dict(sorted(found.items(), key=lambda item: item[1].number))
 
     def _save(self, job: Job) -> None:
         write_atomically({self.folder / job.id / JOB: json.dumps(asdict(job)).encode()})
 
-    def _set(self, job: Job, **changes: object) -> Job:
+    def change(self, job: Job, **changes: object) -> Job:
+        """Change a job. A full disk does not hold it up: what is not written is found out again at the next start."""
         with self.lock:
-            changed = replace(self.jobs[job.id], **changes)  # type: ignore[arg-type]
-            self._save(changed)
-            self.jobs[job.id] = changed
+            changed = replace(self.jobs.get(job.id, job), **changes)  # type: ignore[arg-type]
+            if job.id in self.jobs:
+                self.jobs[job.id] = changed
+                with suppress(AcdnetError, OSError):
+                    self._save(changed)
             return changed
 
     def get(self, id_: str) -> Job:
@@ -130,8 +127,10 @@ class Jobs:
 
     def progress(self, id_: str) -> dict[str, object]:
         """Return what the job is doing and how much of it is done."""
+        if not ID.fullmatch(id_):
+            return {}
         try:
-            told = json.loads((self.folder / self.get(id_).id / PROGRESS).read_text())
+            told = json.loads((self.folder / id_ / PROGRESS).read_text())
         except (OSError, ValueError):
             return {}
         return told if isinstance(told, dict) else {}
@@ -147,12 +146,33 @@ class Jobs:
         with self.lock:
             if len(self.jobs) >= self.limits.jobs:
                 raise ResourceError(f"there are {len(self.jobs)} scans already; delete some")
-            number = max((job.number for job in self.jobs.values()), default=0) + 1
-            job = Job(secrets.token_hex(8), number, UPLOADING, time.time(), files, kind=kind)
-            (self.folder / job.id / UPLOAD).mkdir(parents=True, mode=0o700)
+            self._check_room()
+            job = Job(secrets.token_hex(8), self._number(), UPLOADING, time.time(), files, kind=kind)
+            try:
+                (self.folder / job.id).mkdir(mode=0o700)
+                (self.folder / job.id / UPLOAD).mkdir(mode=0o700)
+                self._save(job)
+            except (OSError, AcdnetError) as error:
+                shutil.rmtree(self.folder / job.id, ignore_errors=True)
+                raise ResourceError(f"the scan cannot be kept ({error})") from error
             self.jobs[job.id] = job
-            self._save(job)
             return job
+
+    def _number(self) -> int:
+        """Return the next number; none is given twice, even if the last was deleted."""
+        counter = self.folder / ".numbers"
+        with suppress(OSError, ValueError):
+            return self._count(counter, int(counter.read_text()) + 1)
+        return self._count(counter, max((job.number for job in self.jobs.values()), default=0) + 1)
+
+    def _count(self, counter: Path, number: int) -> int:
+        with suppress(OSError, AcdnetError):
+            write_atomically({counter: str(number).encode()})
+        return number
+
+    def _check_room(self) -> None:
+        if shutil.disk_usage(self.folder).free < self.limits.reserve_bytes:
+            raise ResourceError("the disk is nearly full; delete scans that are done")
 
     async def receive(self, id_: str, number: int, parts: AsyncIterator[bytes]) -> None:
         """Take a file, part by part, so that memory does not grow with it."""
@@ -165,26 +185,41 @@ class Jobs:
         path = self.folder / job.id / UPLOAD / f"{number + 1:05d}{ending}"
         if path.exists():
             raise InputRefused(f"file {number} was sent already")
-        growing, size = path.with_name(f".{path.name}.part"), 0
+        growing, size, whole = path.with_name(f".{path.name}.part"), 0, False
         try:
             with growing.open("xb") as file:
                 async for part in parts:
                     size += len(part)
-                    if size > self.limits.file_bytes:
-                        raise InputRefused(f"a file is larger than {self.limits.file_bytes / 2**30:g} GB")
-                    if self.get(id_).bytes + size > self.limits.job_bytes:
-                        raise InputRefused(f"the scan is larger than {self.limits.job_bytes / 2**30:g} GB")
+                    self._take(id_, len(part), size)
                     file.write(part)
             growing.replace(path)
+            whole = True
         except FileExistsError as error:
             raise InputRefused(f"file {number} is being sent already") from error
+        except FileNotFoundError as error:
+            raise InputRefused("the job was deleted") from error
         except OSError as error:
             raise ResourceError(f"the file cannot be kept ({error.strerror})") from error
         finally:
             growing.unlink(missing_ok=True)
+            with self.lock:
+                if id_ in self.jobs:
+                    now = self.jobs[id_]
+                    received, kept = (now.received + 1, now.bytes) if whole else (now.received, now.bytes - size)
+                    self.jobs[id_] = replace(now, received=received, bytes=kept)
+
+    def _take(self, id_: str, more: int, size: int) -> None:
+        """Count bytes as they come, those of all files of a job together."""
         with self.lock:
-            now = self.get(id_)
-            self.jobs[id_] = replace(now, received=now.received + 1, bytes=now.bytes + size)
+            job = self.get(id_)
+            self.jobs[id_] = replace(job, bytes=job.bytes + more)
+            if job.state != UPLOADING:
+                raise InputRefused(f"the job is {job.state}")
+            if size > self.limits.file_bytes:
+                raise InputRefused(f"a file is larger than {self.limits.file_bytes / 2**30:g} GB")
+            if job.bytes + more > self.limits.job_bytes:
+                raise InputRefused(f"the scan is larger than {self.limits.job_bytes / 2**30:g} GB")
+        self._check_room()
 
     def submit(self, id_: str) -> Job:
         """Put a job into the queue, once all its files are there."""
@@ -194,8 +229,8 @@ class Jobs:
                 return job  # asked twice; once is enough
             if job.received != job.files:
                 raise InputRefused(f"{job.received} of {job.files} files have arrived")
-            job = self._set(job, state=QUEUED)
-        self.wake.set()
+            job = self.change(job, state=QUEUED)
+        self.queue.wake.set()
         return job
 
     def cancel(self, id_: str) -> Job:
@@ -204,11 +239,9 @@ class Jobs:
             job = self.get(id_)
             if job.state in ENDED:
                 return job
-            job = self._set(job, state=CANCELLED, message="cancelled")
-            if self.running == id_ and self.process is not None:
-                self.process.terminate()
-            else:
-                shutil.rmtree(self.folder / id_ / UPLOAD, ignore_errors=True)
+            job = self.change(job, state=CANCELLED, message="cancelled")
+            if not self.queue.stop(id_):
+                clear(self.folder / id_, job)
         return job
 
     def delete(self, id_: str) -> None:
@@ -216,12 +249,21 @@ class Jobs:
         self.cancel(id_)
         for _ in range(200):
             with self.lock:
-                if self.running != id_:
-                    self.jobs.pop(id_, None)
-                    shutil.rmtree(self.folder / id_, ignore_errors=True)
+                if self.queue.running != id_:
+                    self._remove(id_)
                     return
             time.sleep(0.05)
         raise ResourceError("the job does not stop; try again")
+
+    def _remove(self, id_: str) -> None:
+        """Take a job away under another name first, so that nothing arrives in it any more; say if something stays."""
+        gone = self.folder / f"{GONE}{id_}"
+        try:
+            (self.folder / id_).rename(gone)
+            self.jobs.pop(id_, None)
+            shutil.rmtree(gone)
+        except OSError as error:
+            raise ResourceError(f"not all of the scan could be deleted ({error.strerror}); try again") from error
 
     def result(self, id_: str) -> Path:
         """Return the folder of a finished job."""
@@ -230,58 +272,7 @@ class Jobs:
             raise InputRefused(f"the job is {job.state}")
         return self.folder / id_ / RESULT
 
-    # work --------------------------------------------------------------------------------------------------------
-
-    def _next(self) -> Job | None:
-        with self.lock:
-            waiting = [job for job in self.jobs.values() if job.state == QUEUED]
-            return min(waiting, key=lambda job: job.number) if waiting else None
-
-    def _work(self) -> None:
-        while not self.closing:
-            job = self._next()
-            if job is None:
-                self.wake.wait(1.0)
-                self.wake.clear()
-                continue
-            try:
-                self._run(job)
-            except (OSError, AcdnetError) as error:
-                self._set(job, state=FAILED, message=f"could not be started ({error})")
-
-    def _run(self, job: Job, start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen) -> None:
-        place = self.folder / job.id
-        with self.lock:
-            if self.get(job.id).state != QUEUED:
-                return
-            self._set(job, state=RUNNING)
-            command = [sys.executable, "-m", "acdnet.viewer.work", str(place), job.kind]
-            quiet = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            self.process, self.running = start(command, **quiet), job.id
-        with self.process as process:  # closes the pipe when it has ended
-            code = process.wait()
-        with self.lock:
-            self.process, self.running = None, ""
-            now = self.jobs.get(job.id)
-            if now is None or self.closing:
-                return
-            told = self.progress(job.id)
-            if now.state == CANCELLED:
-                shutil.rmtree(place / UPLOAD, ignore_errors=True)
-                shutil.rmtree(place / f".{RESULT}.partial", ignore_errors=True)
-            elif code == 0 and (place / RESULT).is_dir():
-                self._set(now, state=DONE, message=str(told.get("message", "")))
-                shutil.rmtree(place / UPLOAD, ignore_errors=True)
-            else:
-                self._set(now, state=FAILED, message=str(told.get("message") or f"the process ended with {code}"))
-                shutil.rmtree(place / UPLOAD, ignore_errors=True)
-
     def close(self) -> None:
         """Stop working; what was being done is taken up next time."""
-        self.closing = True
-        with self.lock:
-            if self.process is not None:
-                self.process.terminate()
-        self.wake.set()
-        if self.thread.is_alive():
-            self.thread.join(10.0)
+        self.queue.close()
+        self.held.close()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
+import tempfile
 import threading
 import time
 import webbrowser
@@ -70,9 +72,17 @@ def _listen(port: int) -> socket.socket:
     return listening
 
 
+def _door(address: str) -> Path:
+    """Write a page that leads to the address, for this user alone: everybody can read the command line of a browser."""
+    handle, name = tempfile.mkstemp(".html", "acdnet-")
+    with os.fdopen(handle, "w") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}"><title>ACDNet</title>')
+    return Path(name)
+
+
 def _open_when_ready(server: Any, address: str) -> None:
     for _ in range(100):
         if server.started:
-            webbrowser.open(address)
+            webbrowser.open(_door(address).as_uri())
             return
         time.sleep(0.05)

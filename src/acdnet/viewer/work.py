@@ -13,9 +13,9 @@ import threading
 import time
 from pathlib import Path
 
-from acdnet.errors import AcdnetError
+from acdnet.errors import AcdnetError, ResourceError
 from acdnet.files import write_atomically
-from acdnet.viewer.jobs import PROGRESS, RESULT, UPLOAD
+from acdnet.viewer.states import PROGRESS, RESULT, UPLOAD
 
 EVERY = 0.3
 """Seconds between two notes of progress."""
@@ -33,7 +33,8 @@ def main() -> int:
     try:
         _reduce(place, kind, tell)
     except AcdnetError as error:
-        tell(message=_without_paths(str(error), place))
+        taken = isinstance(error, ResourceError) and "another process" in str(error)
+        tell(message=_without_paths(str(error), place), taken=taken)
         return error.exit_code
     except Exception as error:
         tell(message=f"it failed for a reason that was not foreseen ({type(error).__name__})")

@@ -38,10 +38,10 @@ export const input = {
       if (this.rangeOf(pane) === this.differenceRange) this.setWindow(this.range, range);
       else this.setWindow(range);
     } else {
-      const camera = { ...begin.camera };
-      if (kind === "zoom") camera.zoom = Math.min(30, Math.max(0.2, begin.camera.zoom * Math.exp(-dy / 200)));
-      else camera.pan = [begin.camera.pan[0] + dx, begin.camera.pan[1] + dy];
-      this.look(camera);
+      const { focalPoint: [x, y, z], parallelScale } = begin.camera;
+      const [mmX, mmY] = pane.distance(dx, dy);
+      if (kind === "zoom") this.look({ focalPoint: [x, y, z], parallelScale: Math.min(2000, Math.max(4, parallelScale * Math.exp(dy / 200))) });
+      else this.look({ focalPoint: [x - mmX, y - mmY, z], parallelScale });
     }
   },
 
@@ -77,7 +77,7 @@ export const input = {
     else if (key === "c") { this.byChange = true; this.fillSlices(); this.step(1); }
     else if (key === "+" || key === "-") {
       const camera = this.panes[0].camera();
-      this.look({ ...camera, zoom: camera.zoom * (key === "+" ? 1.25 : 0.8) });
+      this.look({ ...camera, parallelScale: camera.parallelScale * (key === "+" ? 0.8 : 1.25) });
     } else if (key === "escape") { this.line = null; this.paint(); }
     else if (key === " ") this.space = true;
     else if (key === "?") $("keys").showModal();

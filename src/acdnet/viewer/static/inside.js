@@ -3,6 +3,8 @@
 import { askJson } from "./data.js";
 import { Pane } from "./pane.js";
 
+const PATIENCE = 150; // ms
+
 export class Inside {
   constructor(viewer, place) {
     this.viewer = viewer;
@@ -39,8 +41,12 @@ export class Inside {
 
   async load(number) {
     if (!this.viewer.about.slices[number].metal_pixels) throw new Error("this slice has no metal; the network did not see it");
-    if (!this.about) this.place.textContent = "running the network on this slice ...";
-    this.about = await askJson(`${this.base(number)}/about`);
+    this.place.textContent = "running the network on this slice ...";
+    await new Promise((done) => setTimeout(done, PATIENCE)); // whoever scrolls past does not want it computed
+    if (number !== this.viewer.number) return;
+    const about = await askJson(`${this.base(number)}/about`);
+    if (number !== this.viewer.number) return;
+    this.about = about;
     this.t = Math.min(this.t ?? this.about.stages, this.about.stages);
     this.draw();
   }

@@ -85,18 +85,27 @@ export class Pane {
   // Show an image of the server; what is asked for later wins.
   async show(path) {
     this.path = path;
-    const image = await load(path);
+    let image;
+    try { image = await load(path); } catch (error) { this.blank(); throw error; }
     if (this.path !== path) return false;
     this.image = image;
+    this.box.classList.remove("blank");
     const id = `${SCHEME}:${path}`;
     const first = !this.shown;
-    const camera = first ? null : { zoom: this.viewport.getZoom(), pan: this.viewport.getPan() };
+    const camera = first ? null : this.camera();
     await this.viewport.setStack([id]);
     if (this.path !== path) return false;
     this.shown = true;
     if (camera) this.look(camera);
     if (this.range) this.window(this.range);
     return true;
+  }
+
+  // Show nothing rather than something that is not what was asked for.
+  blank() {
+    this.path = "";
+    this.image = null;
+    this.box.classList.add("blank");
   }
 
   window(range) {
@@ -106,22 +115,32 @@ export class Pane {
     this.viewport.render();
   }
 
-  look({ zoom, pan }) {
+  // Look at a point of the image from a distance: half the height of the picture, in mm.
+  look({ focalPoint, parallelScale }) {
     if (!this.shown) return;
-    this.viewport.setZoom(zoom);
-    this.viewport.setPan(pan);
+    this.viewport.setCamera({ focalPoint, parallelScale });
     this.viewport.render();
   }
 
-  camera() { return { zoom: this.viewport.getZoom(), pan: this.viewport.getPan() }; }
+  camera() {
+    const { focalPoint, parallelScale } = this.viewport.getCamera();
+    return { focalPoint: [...focalPoint], parallelScale };
+  }
+
+  // How far a way on the screen is in the image, in mm.
+  distance(dx, dy) {
+    const [a, b] = [this.viewport.canvasToWorld([0, 0]), this.viewport.canvasToWorld([dx, dy])];
+    return [b[0] - a[0], b[1] - a[1]];
+  }
 
   reset() { if (this.shown) { this.viewport.resetCamera(); this.viewport.render(); } }
 
-  // Row and column, with parts of a pixel, under a point of the screen.
+  // Row and column under a point of the screen; whole numbers are the middles of pixels. Cornerstone, drawing without a
+  // graphics card, counts from the corner of the image instead.
   pixel(event) {
     const box = this.element.getBoundingClientRect();
     const [x, y] = this.viewport.canvasToWorld([event.clientX - box.left, event.clientY - box.top]);
-    return [y / spacing[0], x / spacing[1]];
+    return [y / spacing[0] - 0.5, x / spacing[1] - 0.5];
   }
 
   value(row, column) {
@@ -131,8 +150,8 @@ export class Pane {
     return image.values[r * image.columns + c];
   }
 
-  // Where the corner of a pixel is on the canvas.
-  point(row, column) { return this.viewport.worldToCanvas([column * spacing[1], row * spacing[0], 0]); }
+  // Where a row and column are on the canvas.
+  point(row, column) { return this.viewport.worldToCanvas([(column + 0.5) * spacing[1], (row + 0.5) * spacing[0], 0]); }
 
   draw(paint) {
     const ratio = window.devicePixelRatio || 1;

@@ -122,7 +122,15 @@ export class Viewer {
   async refresh() {
     const number = this.number;
     this.markSlice();
-    if (this.view === "inside") await this.inside.load(number);
+    this.maps = {};
+    if (this.view === "inside") {
+      try {
+        await this.inside.load(number);
+      } catch (error) {
+        if (number === this.number) for (const pane of this.panes) pane.blank();
+        throw error;
+      }
+    }
     if (number !== this.number) return;
     await Promise.all(this.panes.map((pane) => {
       pane.label = pane.title ?? this.layer(pane.layer).label;
@@ -131,7 +139,6 @@ export class Viewer {
     }));
     if (number !== this.number) return;
     const about = this.about.slices[number];
-    this.maps = {};
     if (about.metal_pixels) {
       const [metal, doubt] = await Promise.all([
         load(layerPath(this.name, number, "metal"), Uint8Array),
