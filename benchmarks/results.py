@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from acdnet.files import sha256
 from acdnet.weights.shipped import shipped_models
 from benchmarks.model import ROOT
 
@@ -54,8 +55,6 @@ def main() -> None:
 def simulate(given: argparse.Namespace, protocol: str, split: str) -> None:
     """Make a store unless it is there."""
     store = given.folder / f"{protocol}-{split}"
-    if (store / "manifest.json").exists():
-        return
     options = [
         "--protocol",
         protocol,
@@ -75,10 +74,18 @@ def simulate(given: argparse.Namespace, protocol: str, split: str) -> None:
 def score(given: argparse.Namespace, protocol: str, split: str) -> None:
     """Score all methods on a store unless that was done; beginnings of it are thrown away."""
     out = given.folder / f"{protocol}-{split}-scores"
-    if (out / "report.json").exists() and json.loads((out / "report.json").read_text())["lesions"]:
+    asked = {
+        "methods": given.methods,
+        "weights": {name: sha256(path.read_bytes()) for name, path in shipped_models().items()},
+    }
+    asked |= {"store": sha256((given.folder / f"{protocol}-{split}" / "manifest.json").read_bytes())}
+    known = given.folder / f"{protocol}-{split}-asked.json"
+    if known.exists() and json.loads(known.read_text()) == asked and (out / "report.json").exists():
         return
+    known.unlink(missing_ok=True)
     shutil.rmtree(out, ignore_errors=True)
     _acdnet("evaluate", str(given.folder / f"{protocol}-{split}"), "--out", str(out), "--methods", given.methods)
+    known.write_text(json.dumps(asked))
 
 
 def _acdnet(*arguments: str) -> None:

@@ -38,7 +38,8 @@ class OnePair:
     def __init__(self, pairs: PairSet) -> None:
         self.folder, self.size, self.protocol, self.identity = pairs.folder, pairs.size, pairs.protocol, "one"
         self.info, self.pair = pairs.infos()[0], pairs.read(0)
-        self.lines, self.pixel = pairs.sinogram(0), pairs.pixel_mm(0)
+        self.lines, self.clean_lines = pairs.sinogram(0), pairs.clean_sinogram(0)
+        self.pixel = pairs.pixel_mm(0)
 
     def infos(self) -> list[PairInfo]:
         return [self.info]
@@ -50,6 +51,9 @@ class OnePair:
 
     def sinogram(self, index: int) -> NDArray[np.float32] | None:  # noqa: ARG002
         return self.lines
+
+    def clean_sinogram(self, index: int) -> NDArray[np.float32] | None:  # noqa: ARG002
+        return self.clean_lines
 
     def pixel_mm(self, index: int) -> float | None:  # noqa: ARG002
         return self.pixel

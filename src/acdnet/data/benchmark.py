@@ -91,6 +91,11 @@ def read_pair(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> Bench
     return BenchmarkPair(pair.clean, pair.corrupted, pair.li, pair.metal, p, p_li, trace)
 
 
+def read_clean_sinogram(gt: Path) -> NDArray[np.float32] | None:
+    """Read what was measured without metal; None where the file does not hold it."""
+    return _read(gt, (), ("poly_sinogram",)).get("poly_sinogram")
+
+
 def _check_shapes(found: dict[str, NDArray[Any]], shape: tuple[int, ...], place: Path) -> None:
     for name, array in found.items():
         if array.shape != shape:

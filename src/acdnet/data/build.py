@@ -211,7 +211,8 @@ def _without_place(message: str, ref: SliceRef) -> str:
 def _write(ref: SliceRef, made: MadeSlice, recipe: Recipe, out: Path) -> dict[str, Any]:
     """Write the files of a slice; return its entry in the manifest."""
     if recipe.layout == "store":
-        files = {f"{FOLDER}/{ref.name}.safetensors": pack_slice(made.pairs, recipe.sinograms)}
+        clean = made.without_metal[0] if made.without_metal else None
+        files = {f"{FOLDER}/{ref.name}.safetensors": pack_slice(made.pairs, recipe.sinograms, clean)}
     else:
         assert made.without_metal is not None
         files = {f"{ref.name}/{k}.h5": benchmark.pair_file(pair) for k, pair in enumerate(made.pairs)}

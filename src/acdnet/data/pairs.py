@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.data.benchmark import LIST, list_name, read_images, read_list, read_pair
+from acdnet.data.benchmark import LIST, list_name, read_clean_sinogram, read_images, read_list, read_pair
 from acdnet.data.store import MANIFEST, Pair, Store
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
@@ -53,6 +53,8 @@ class PairSet(Protocol):
 
     def sinogram(self, index: int) -> NDArray[np.float32] | None: ...
 
+    def clean_sinogram(self, index: int) -> NDArray[np.float32] | None: ...
+
     def pixel_mm(self, index: int) -> float | None: ...
 
     def verify(self) -> None: ...
@@ -86,6 +88,9 @@ class StorePairs:
 
     def sinogram(self, index: int) -> NDArray[np.float32] | None:
         return self.store.sinogram(*self.index[index])
+
+    def clean_sinogram(self, index: int) -> NDArray[np.float32] | None:
+        return self.store.clean_sinogram(self.index[index][0])
 
     def pixel_mm(self, index: int) -> float | None:
         value = self.store.slices[self.index[index][0]].get("pixel_mm")
@@ -143,6 +148,9 @@ class BenchmarkPairs:
     def sinogram(self, index: int) -> NDArray[np.float32] | None:
         gt, k = self.index[index]
         return read_pair(gt, k, self.masks).sinogram
+
+    def clean_sinogram(self, index: int) -> NDArray[np.float32] | None:
+        return read_clean_sinogram(self.index[index][0])
 
     def pixel_mm(self, index: int) -> float | None:  # noqa: ARG002 the protocol makes all patients the same width
         return None

@@ -115,7 +115,7 @@ class MadeSlice:
     pairs: list[Simulation]
     implants: list[Implant]
     without_metal: tuple[Any, Any] | None
-    """Sinogram and reconstruction without metal; the benchmark's layout keeps them."""
+    """Sinogram and reconstruction without metal, where sinograms of the benchmark's protocol are kept."""
 
 
 def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: list[Shape]) -> MadeSlice:
@@ -126,7 +126,7 @@ def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: 
         hu = checked_slice(hu)
         scanner = make_scanner(recipe.protocol, hu, pixel_mm, _rng(recipe, ref, "scanner"))
         without = None
-        if recipe.layout == "benchmark" and isinstance(scanner, BenchmarkScanner):
+        if recipe.keeps_sinograms and isinstance(scanner, BenchmarkScanner):
             without = scanner.without_metal(_rng(recipe, ref, "without metal"))
         anatomy = None if masks else find_anatomy(hu, pixel_mm, ref.notes.get("site", ""))
         kinds = tuple(kind for kind in recipe.kinds if not ref.kinds or kind in ref.kinds)

@@ -8,6 +8,7 @@
         metal      n x bits     uint8   where the metal is, eight pixels a byte
         implant    n x bits     uint8   where it truly is, only in stores whose metal was found in the images
         sinogram   n x views x bins  uint16   only where asked for
+        clean_sinogram  views x bins uint16   without metal, as measured; with it in the benchmark's protocol
 
 An int16 c means c / 4 + 1600 HU (-6592 to 9792 HU; what lies outside is cut off, and only metal does). A uint16 c
 means the line integral c / 4096 - 1.
@@ -60,7 +61,9 @@ def decode_lines(packed: NDArray[np.uint16]) -> NDArray[np.float32]:
     return packed.astype(np.float32) * np.float32(LINE_STEP) + np.float32(LINE_OFFSET)
 
 
-def pack_slice(pairs: Sequence[Simulation], sinograms: bool) -> bytes:
+def pack_slice(
+    pairs: Sequence[Simulation], sinograms: bool, clean_sinogram: NDArray[np.float32] | None = None
+) -> bytes:
     """Return the file of a slice with its pairs."""
     arrays: dict[str, NDArray[Any]] = {
         "clean": encode_hu(pairs[0].clean),
@@ -73,6 +76,8 @@ def pack_slice(pairs: Sequence[Simulation], sinograms: bool) -> bytes:
         arrays["implant"] = np.stack([np.packbits(mask) for mask in truly])
     if sinograms:
         arrays["sinogram"] = np.stack([encode_lines(pair.sinogram) for pair in pairs])
+        if clean_sinogram is not None:
+            arrays["clean_sinogram"] = encode_lines(clean_sinogram)
     return save(arrays)
 
 
@@ -125,6 +130,12 @@ class Store:
         """Read the measured sinogram of a pair; None where the store was made without."""
         file = self._open(n)
         return decode_lines(file.get_slice("sinogram")[k]) if "sinogram" in file.keys() else None  # noqa: SIM118
+
+    def clean_sinogram(self, n: int) -> NDArray[np.float32] | None:
+        """Read what would be measured without metal; None where the store does not have it."""
+        file = self._open(n)
+        there = "clean_sinogram" in file.keys()  # noqa: SIM118
+        return decode_lines(file.get_tensor("clean_sinogram")) if there else None
 
     def verify(self, which: Collection[int] | None = None) -> None:
         """Compare files with their hashes: those of some slices, or all."""

@@ -1,4 +1,4 @@
-r"""The dual-domain networks: DuDoNet, DSCMAR and DuDoNet++. `trace` is 1 where a ray meets metal.
+r"""The dual-domain networks: DuDoNet, DSCMAR and DuDoNet++. `trace` tells where a ray meets metal.
 
 DuDoNet     S = trace . f(S_LI, trace) + (1 - trace) . S_LI     X = X_LI + g(FBP(S), X_LI)
 DuDoNet++   S = trace . f(S_Y, path)   + (1 - trace) . S_Y      X = FBP(S) + g(FBP(S), Y, metal)
@@ -44,7 +44,7 @@ class DuDoNet(DualNetwork):
     """Dual domain network (Lin et al. 2019)."""
 
     def forward(self, o: Observed) -> DualResult:
-        S = o.trace * self.sinogram_net(o.S_li, o.trace) + (1 - o.trace) * o.S_li
+        S = torch.where(o.trace > 0, self.sinogram_net(o.S_li, o.trace), o.S_li)
         between = o.reconstruct(S)
         image = o.X_li + self.image_net(torch.cat((between, o.X_li), 1))
         return DualResult(image, S, between)
@@ -57,7 +57,7 @@ class DSCMAR(DualNetwork):
         prior = o.X_li + self.image_net(torch.cat((o.Y, o.X_li), 1))
         S_prior = o.project(prior)
         completed = S_prior + self.sinogram_net(o.S_li - S_prior, o.trace)
-        S = o.trace * completed + (1 - o.trace) * o.S
+        S = torch.where(o.trace > 0, completed, o.S)
         return DualResult(o.reconstruct(S), S, prior)
 
 
@@ -70,7 +70,7 @@ class DuDoNetPlus(DualNetwork):
         self.image_net = ThreeImageNet(config)
 
     def forward(self, o: Observed) -> DualResult:
-        S = o.trace * self.sinogram_net(o.S, o.path) + (1 - o.trace) * o.S
+        S = torch.where(o.trace > 0, self.sinogram_net(o.S, o.path), o.S)
         between = o.reconstruct(S)
         image = between + self.image_net(torch.cat((between, o.Y, 1 - o.I), 1))
         return DualResult(image, S, between)

@@ -66,6 +66,12 @@ def to_hu(image: Tensor) -> NDArray[np.float32]:
     return hu
 
 
+def _path(measured: Measured) -> Tensor:
+    """Return the path of every ray through the metal, cm; of all rays of the trace, which widens projected metal."""
+    path = project(torch.from_numpy(measured.metal).float(), measured.geometry)
+    return torch.where(measured.trace, path.clamp(min=measured.geometry.pixel_cm / 10), path)
+
+
 def observe(measured: Measured, li: NDArray[np.float32] | None = None) -> Observed:
     """Make a measured slice what networks are given; `li` is its LI correction in HU, if it is known already."""
     S_li = measured.interpolated()
@@ -80,7 +86,7 @@ def observe(measured: Measured, li: NDArray[np.float32] | None = None) -> Observ
         S=measured.sinogram[None, None],
         S_li=S_li[None, None],
         trace=measured.trace[None, None].float(),
-        path=project(metal, measured.geometry)[None, None],
+        path=_path(measured)[None, None],
         grain=grain[None, None],
         geometry=measured.geometry,
         variant=measured.variant,

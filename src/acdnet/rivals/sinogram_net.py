@@ -15,8 +15,8 @@ from torch.nn import functional as F
 from acdnet.config import DualConfig
 
 LEVELS = 5
-WRAP = 2**LEVELS
-"""Views that are continued from the other end of a full turn, at each end: what one cell of the last level covers."""
+WRAP = 5 * 2**LEVELS
+"""Views that are continued from the other end of a full turn, at each end: as far as an output sees."""
 
 
 class SinogramNet(nn.Module):

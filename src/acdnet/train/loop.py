@@ -67,7 +67,7 @@ class Trainer:
                 pairs.verify()
         torch.manual_seed(config.training.seed)
         self.lesson = make_lesson(config.model.network())
-        self.lesson.check(config)
+        self.lesson.check(config, fabric.world_size)
         self.raw: Network = synchronised(channels_last(make_model(config)), fabric.device)
         for module in self.raw.modules():
             if isinstance(module, Trunk):
@@ -107,6 +107,8 @@ class Trainer:
         for name in UNCHANGING:
             if getattr(before.training, name) != getattr(now.training, name):
                 raise ConfigError(f"{self.folder}: training.{name} was {getattr(before.training, name)!r} so far")
+        if before.data.grid != now.data.grid:
+            raise ConfigError(f"{self.folder}: data.grid was {before.data.grid} so far")
         self.raw.load_state_dict(state["model"])
         self.average.model.load_state_dict(state["average"])
         self.optimiser.load_state_dict(state["optimiser"])

@@ -28,7 +28,7 @@ class ACDNetLesson:
     def __init__(self) -> None:
         self.fast: tuple[nn.Module, InferenceACDNet] | None = None
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: TrainConfig, processes: int) -> None:
         """Take all settings."""
 
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Patches:

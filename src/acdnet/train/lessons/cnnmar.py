@@ -59,7 +59,7 @@ class CNNMARLesson:
 
     calibration = 0  # it has no batch normalisation
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: TrainConfig, processes: int) -> None:
         """Take all settings."""
 
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> ThreeImagePatches:
@@ -77,7 +77,7 @@ class CNNMARLesson:
 
     def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:  # noqa: ARG002 one weight, one
         images, X, I = batch
-        off = I * (network(images) - X) / WATER_MU
+        off = torch.where(I > 0, network(images) - X, 0.0) / WATER_MU
         return Terms(("image_l2",), (off.square().mean(),))
 
     def reduced(self, network: nn.Module, pairs: PairSet, index: int) -> NDArray[np.float32]:

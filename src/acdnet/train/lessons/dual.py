@@ -13,7 +13,7 @@ from skimage.transform import resize
 from torch import nn
 
 from acdnet.data.pairs import PairSet
-from acdnet.errors import ConfigError
+from acdnet.errors import ConfigError, InputRefused
 from acdnet.evaluate.cases import Case
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.measured import Measured
@@ -36,30 +36,37 @@ class Slices:
 
     def __post_init__(self) -> None:
         self.counts = [len(pairs.infos()) for pairs in self.sets]
+        if not all(self.counts):
+            raise InputRefused("the training data hold no pair")
 
     def __getitem__(self, n: int) -> Batch:
         rng = np.random.default_rng([self.seed, n])
         which = int(rng.integers(len(self.sets)))
-        case = Case.read(self.sets[which], int(rng.integers(self.counts[which])))
+        pairs, index = self.sets[which], int(rng.integers(self.counts[which]))
+        case = Case.read(pairs, index)
         if self.grid:
             measured, clean, li = coarse(case, self.grid)
         else:
             measured, clean, li = case.measured, case.pair.clean, case.pair.li
-        observed = observe(measured, li)
-        X = water_units(clean)
-        return observed, X, observed.project(X)
+        observed, X = observe(measured, li), water_units(clean)
+        lines = None if measured.projected else pairs.clean_sinogram(index)
+        # what was measured beside the metal is polychromatic, and what is filled in has to go with it
+        S = observed.project(X) if lines is None else torch.from_numpy(lines)[None, None]
+        return observed, X, S
 
 
 def coarse(case: Case, grid: int) -> tuple[Measured, Image, None]:
-    """Bring a case to fewer pixels; its sinogram is then projected from the image, by fewer views."""
+    """Bring a case to fewer pixels of the same field; its sinogram is then projected from the image, by fewer views."""
     size = len(case.pair.clean)
     clean, corrupted, metal = (
         resize(image.astype(np.float32), (grid, grid), anti_aliasing=grid < size)
         for image in (case.pair.clean, case.pair.corrupted, case.pair.metal)
     )
-    pixel_cm = (case.pixel_mm / 10 if case.pixel_mm else FanBeam.benchmark(size).pixel_cm) * size / grid
+    benchmark = case.protocol == "syndeeplesion" or case.pixel_mm is None
+    pixel_cm = FanBeam.benchmark(size).pixel_cm if benchmark else (case.pixel_mm or 0.0) / 10
     views = 8 * max(1, round(640 * grid / size / 8))
-    return Measured.from_image(corrupted, metal >= 0.5, FanBeam.around(grid, pixel_cm, views=views)), clean, None
+    scanner = FanBeam.around(grid, pixel_cm * size / grid, views=views)
+    return Measured.from_image(corrupted, metal >= 0.5, scanner), clean, None
 
 
 class DualLesson:
@@ -67,10 +74,11 @@ class DualLesson:
 
     calibration = 12  # whole slices
 
-    def check(self, config: TrainConfig) -> None:
-        if config.training.batch != config.run.devices:
+    def check(self, config: TrainConfig, processes: int) -> None:
+        if config.training.batch != processes:
             raise ConfigError(
-                f"training.batch is {config.training.batch}; networks in both domains take one slice in each process"
+                f"training.batch is {config.training.batch}, and there are {processes} processes; networks in both "
+                "domains take one slice in each"
             )
 
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Slices:  # noqa: ARG002
@@ -90,7 +98,8 @@ class DualLesson:
         observed, X, S = batch
         found = network(observed)
         names = ("sinogram_l1", "between_l1", "image_l1")
-        images = ((observed.I * (image - X)).abs().mean() for image in (found.between, found.image))
+        seen = observed.I > 0
+        images = (torch.where(seen, image - X, 0.0).abs().mean() for image in (found.between, found.image))
         return Terms(names, ((found.sinogram - S).abs().mean(), *images))
 
     def reduced(self, network: nn.Module, pairs: PairSet, index: int) -> NDArray[np.float32]:

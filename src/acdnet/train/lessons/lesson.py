@@ -44,8 +44,8 @@ class Lesson(Protocol):
     calibration: int
     """Batches that settle the statistics of batch normalisation."""
 
-    def check(self, config: TrainConfig) -> None:
-        """Refuse settings that this kind of network cannot be trained with."""
+    def check(self, config: TrainConfig, processes: int) -> None:
+        """Refuse settings that this kind of network cannot be trained with by so many processes."""
         ...
 
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Examples:
