@@ -62,12 +62,14 @@ FAULTS = {
     51: ("settings unknown or impossible", "exit 2, named"),
     52: ("data set changed, patients in two splits", "refused before the first step"),
     53: ("loss becomes NaN", "stops, last good state kept"),
-    54: ("viewer from outside", "not built yet"),
+    54: (
+        "viewer without original, of another size, from outside",
+        "refused; token needed; notice always there",
+    ),
     55: ("names in logs and reports", "none"),
     56: ("random damage to a file", "refused or read; no other end"),
     57: ("a small lesion beside metal", "the contrast that is kept is measured"),
 }
-NOT_YET = (54,)
 NAME = re.compile(r"test_f(\d\d)_", re.IGNORECASE)
 START, END = "<!-- faults -->", "<!-- /faults -->"
 

@@ -229,6 +229,7 @@ def test_a_scan_is_dropped_and_taken_home(page: Any, reduced: Path, tmp_path: Pa
         page.click("#home")
         page.set_input_files("#pick-files", [{"name": "x.dcm", "mimeType": "", "buffer": b"no image"}])
         page.wait_for_selector("tr[data-state=failed]", timeout=60_000)
+        page.on("dialog", lambda dialog: dialog.accept())
         page.click("tr[data-state=done] >> text=Delete")
         until(page, "document.querySelectorAll('tr[data-state=done]').length === 0")
         assert len([place for place in (tmp_path / "jobs").iterdir() if place.is_dir()]) == 1

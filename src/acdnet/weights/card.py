@@ -9,7 +9,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from acdnet.config import NetworkConfig, config_from_dict, config_to_dict
+from acdnet.config import ACDNetConfig, NetworkConfig, config_from_dict, config_to_dict
 from acdnet.errors import ConfigError, InputRefused, ModelFileError
 from acdnet.files import read_limited
 
@@ -17,7 +17,16 @@ FORMAT = 1
 """Version of the card's own layout."""
 
 UNITS = "mu clipped to [0, 1] / cm, times 255; water = 0.192 / cm"
-"""What the network's numbers mean."""
+"""What the numbers of ACDNet mean."""
+
+RIVAL_UNITS = {"cnnmar": "mu in 1 / cm; water = 0.192 / cm"}
+OTHER_UNITS = "images mu / 0.192 per cm, sinograms line integrals"
+
+
+def units_of(config: NetworkConfig) -> str:
+    """Return what the numbers of a network mean."""
+    return UNITS if isinstance(config, ACDNetConfig) else RIVAL_UNITS.get(config.network, OTHER_UNITS)
+
 
 NOTICE = "Research use only. Not a medical device. Not for diagnosis."
 
@@ -119,8 +128,6 @@ def _parse(values: dict[str, Any]) -> Card:
         values,
         {**texts, "parameters": int, "config": dict, "scores": dict, "training": (dict, NoneType), "format": int},
     )
-    if values["units"] != UNITS:
-        raise _Misfit(f"units {values['units']!r}, this program works in {UNITS!r}")
     for name, score in values["scores"].items():
         if type(score) not in (int, float):
             raise _Misfit(f"the score {name!r:.40} is not a number")
@@ -133,6 +140,8 @@ def _parse(values: dict[str, Any]) -> Card:
             raise _Misfit("patients is not a list of texts")
         training["patients"] = tuple(training["patients"])
     config = config_from_dict(values["config"])
+    if values["units"] != units_of(config):
+        raise _Misfit(f"units {values['units']!r}, this program works in {units_of(config)!r}")
     return Card(**{**values, "config": config, "training": training and Training(**training)})
 
 

@@ -13,7 +13,7 @@ from acdnet import __version__
 from acdnet.config import config_to_dict
 from acdnet.errors import InputRefused, ModelFileError
 from acdnet.files import check_writable, sha256, write_atomically
-from acdnet.weights.card import CONFIG_KEY, Card, Training, card_path
+from acdnet.weights.card import CONFIG_KEY, Card, Training, card_path, units_of
 from acdnet.weights.networks import Network
 from acdnet.weights.selftest import KEY, selftest
 
@@ -48,6 +48,7 @@ def save_model(
         version=__version__,
         training=training,
         scores=scores or {},
+        units=units_of(model.config),
     )
     write_atomically({path: data, card_path(path): card.to_json().encode()})
     return card

@@ -21,7 +21,8 @@ function home() {
   viewer = null;
   $("home").hidden = true;
   $("title").textContent = "";
-  uploads = new Uploads($("start"), (name) => look(name));
+  uploads ??= new Uploads($("start"), (name) => look(name));
+  uploads.start();
 }
 
 async function begin() {

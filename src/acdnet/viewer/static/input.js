@@ -46,7 +46,7 @@ export const input = {
   },
 
   look(camera) {
-    for (const pane of this.panes) pane.look(camera);
+    for (const pane of this.panes) { pane.look(camera); pane.touched = true; }
     this.paint();
   },
 
@@ -54,13 +54,14 @@ export const input = {
     const pane = this.paneAt(event);
     if (!pane?.shown) return;
     const [row, column] = pane.pixel(event);
-    const told = this.panes.map((one) => [one.label, one.value(row, column)]).filter(([, value]) => value !== null);
+    const told = this.panes.map((one) => [one.label, one.value(row, column), one.unit ?? "HU"]).filter(([, value]) => value !== null);
     $("place").textContent = told.length ? `row ${Math.round(row)}, column ${Math.round(column)}` : "";
-    $("values").textContent = told.map(([label, value]) => `${label} ${value} HU`).join("   ");
+    $("values").textContent = told.map(([label, value, unit]) => `${label} ${value} ${unit}`).join("   ");
   },
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.target.closest("input, select, dialog")) return;
+    if (event.key === " " && event.target.closest("button")) return;
     const key = event.key.toLowerCase();
     const found = Object.values(WINDOWS).find(([, , letter]) => letter === key);
     const steps = { arrowdown: 1, arrowright: 1, arrowup: -1, arrowleft: -1, pagedown: 10, pageup: -10 };

@@ -31,11 +31,16 @@ export class Inside {
     };
     const last = () => this.about.stages;
     this.panes = [
-      make(0, () => `images/${this.t}/0`, () => `image X after stage ${this.t} of ${last()}`, false),
+      make(0, () => `images/${this.final ? this.about.images - 1 : this.t}/0`,
+        () => (this.final ? "final image, cleaned up once more" : `image X after stage ${this.t} of ${last()}`), false),
       make(1, () => `artifacts/${this.t - 1}/0`, () => `artifact A of stage ${this.t}`, true),
       make(2, () => (this.map === null ? `residuals/${this.t - 1}/0` : `maps/${this.t - 1}/${this.map}`),
         () => (this.map === null ? `residual Y - X - A of stage ${this.t}` : `map M${this.map + 1} of stage ${this.t}`), true),
     ];
+    Object.defineProperty(this.panes[2], "ownRange", {
+      get: () => (this.map === null ? null : [0, Math.max(1, 1000 * this.about.map_peaks[this.t - 1][this.map])]),
+    });
+    Object.defineProperty(this.panes[2], "unit", { get: () => (this.map === null ? "HU" : "/ 1000") });
     return this.panes;
   }
 
@@ -55,10 +60,13 @@ export class Inside {
     for (const pane of this.panes) { pane.title = pane.name_of(); pane.head.textContent = pane.title; }
     const { about, t } = this;
     const slider = Object.assign(document.createElement("input"), { type: "range", min: 1, max: about.stages, value: t, id: "stage-slider" });
-    slider.addEventListener("input", () => { this.t = Number(slider.value); this.again(); });
+    slider.addEventListener("input", () => { this.t = Number(slider.value); this.final = false; this.again(); });
+    const final = Object.assign(document.createElement("button"), { textContent: "final image" });
+    final.classList.toggle("on", Boolean(this.final));
+    final.addEventListener("click", () => { this.final = !this.final; this.again(); });
     const residual = about.residual_hu.map((hu, n) => `${n + 1 === t ? "▸" : ""}${hu.toFixed(1)}`).join("  ");
     this.place.replaceChildren(
-      part(`Stage ${t} of ${about.stages}`, slider, text(`root mean square of the residual by stage, HU: ${residual}`),
+      part(`Stage ${t} of ${about.stages}`, slider, final, text(`root mean square of the residual by stage, HU: ${residual}`),
         text("each stage updates K, M and X once (Eqs. 10, 12, 14)")),
       part("Kernels D * K of this slice", row(about.kernels[t - 1].map((kernel) => picture(kernel, 40)))),
       part("Maps M: where the kernels lie", row(about.kernels[t - 1].map((_, n) => this.button(n)))),

@@ -30,6 +30,13 @@ export class Uploads {
       place.querySelector(button).addEventListener("click", () => pick.click());
       pick.addEventListener("change", () => { this.send([...pick.files]).catch(complain); pick.value = ""; });
     }
+    for (const kind of ["dragover", "drop"]) window.addEventListener(kind, (event) => event.preventDefault()); // beside the frame
+    this.lines = new Map(); // job id -> row, and what it said
+  }
+
+  start() {
+    this.place.hidden = false;
+    this.watching = true;
     this.watch();
   }
 
@@ -39,19 +46,20 @@ export class Uploads {
     const kind = files.length > 1 ? "dicom" : name.endsWith(".nii.gz") ? "nii.gz" : name.endsWith(".nii") ? "nii" : "dicom";
     const job = await askJson("jobs", { method: "POST", body: JSON.stringify({ files: files.length, kind }) });
     const total = files.reduce((sum, file) => sum + file.size, 0);
-    const state = { done: 0, total, stopped: false };
+    const state = { done: 0, total, stopped: false, requests: new Set() };
     this.sending.set(job.id, state);
     try {
       let next = 0;
       const worker = async () => {
         while (next < files.length && !state.stopped) {
           const n = next++;
-          await put(`api/jobs/${job.id}/files/${n}`, files[n], (more) => { state.done += more; });
+          await put(`api/jobs/${job.id}/files/${n}`, files[n], state);
         }
       };
       await Promise.all(Array.from({ length: AT_A_TIME }, worker));
       if (!state.stopped) await askJson(`jobs/${job.id}/start`, { method: "POST" });
     } catch (error) {
+      if (state.stopped) return; // cancelled: what was under way is expected to fail
       state.stopped = true;
       await askJson(`jobs/${job.id}/cancel`, { method: "POST" }).catch(() => {});
       throw error;
@@ -62,12 +70,24 @@ export class Uploads {
 
   async watch() {
     try { this.draw(await askJson("jobs")); } catch (error) { complain(error); }
-    this.timer = setTimeout(() => this.watch(), EVERY);
+    clearTimeout(this.timer);
+    if (this.watching) this.timer = setTimeout(() => this.watch(), EVERY);
   }
 
   draw(jobs) {
     const body = this.place.querySelector("#jobs tbody");
-    body.replaceChildren(...jobs.reverse().map((job) => this.line(job)));
+    const known = new Set(jobs.map((job) => job.id));
+    for (const [id, { row }] of this.lines) if (!known.has(id)) { row.remove(); this.lines.delete(id); }
+    for (const job of jobs) {
+      const sending = this.sending.get(job.id);
+      const said = JSON.stringify([job, sending?.done]);
+      const old = this.lines.get(job.id);
+      if (old?.said === said) continue; // what has not changed stays, and with it the pointer that presses it
+      const row = this.line(job);
+      if (old) old.row.replaceWith(row);
+      else body.prepend(row);
+      this.lines.set(job.id, { row, said });
+    }
   }
 
   line(job) {
@@ -95,15 +115,22 @@ export class Uploads {
       act("Download", () => { location.href = `api/jobs/${job.id}/download`; });
     }
     if (["uploading", "queued", "running"].includes(job.state)) {
-      act("Cancel", () => { if (sending) sending.stopped = true; return askJson(`jobs/${job.id}/cancel`, { method: "POST" }); });
+      act("Cancel", () => {
+        if (sending) sending.stopped = true;
+        for (const request of sending?.requests ?? []) request.abort();
+        return askJson(`jobs/${job.id}/cancel`, { method: "POST" });
+      });
     } else {
-      act("Delete", () => askJson(`jobs/${job.id}`, { method: "DELETE" }));
+      act("Delete", async () => {
+        if (confirm(`Delete scan ${job.number} with its result?`)) await askJson(`jobs/${job.id}`, { method: "DELETE" });
+      });
     }
     line.append(...cells, state, actions);
     return line;
   }
 
   stop() {
+    this.watching = false;
     clearTimeout(this.timer);
     this.place.hidden = true;
   }
@@ -118,11 +145,14 @@ function bar(done, total) {
 }
 
 // fetch cannot tell how much was sent; XMLHttpRequest can.
-function put(path, file, more) {
+function put(path, file, state) {
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();
     let sent = 0;
-    request.upload.addEventListener("progress", (event) => { more(event.loaded - sent); sent = event.loaded; });
+    state.requests.add(request);
+    request.addEventListener("loadend", () => state.requests.delete(request));
+    request.addEventListener("abort", () => failed(new Error("cancelled")));
+    request.upload.addEventListener("progress", (event) => { state.done += event.loaded - sent; sent = event.loaded; });
     request.addEventListener("load", () => {
       if (request.status < 300) { done(); return; }
       let text = request.statusText;

@@ -51,6 +51,7 @@ export class Viewer {
     if (view === "inside" && this.about.no_stages) { complain(new Error(this.about.no_stages)); return; }
     this.view = view;
     for (const button of $("views").children) button.classList.toggle("on", button.dataset.view === view);
+    const camera = this.panes[0]?.shown && this.panes[0].touched ? this.panes[0].camera() : null; // where one has zoomed to
     for (const pane of this.panes) pane.remove();
     this.panes = [];
     $("panes").replaceChildren();
@@ -60,7 +61,7 @@ export class Viewer {
     else this.makeSide();
     await this.refresh();
     resizePanes();
-    for (const pane of this.panes) pane.reset();
+    for (const pane of this.panes) { pane.reset(); if (camera) pane.look(camera); }
     this.paint();
   }
 
@@ -116,7 +117,10 @@ export class Viewer {
     place(this.share ?? 0.5);
   }
 
-  rangeOf(pane) { return this.layer(pane.layer)?.is_difference || pane.isDifference ? this.differenceRange : this.range; }
+  rangeOf(pane) {
+    if (pane.ownRange) return pane.ownRange;
+    return this.layer(pane.layer)?.is_difference || pane.isDifference ? this.differenceRange : this.range;
+  }
 
   // Show the current slice everywhere.
   async refresh() {
@@ -268,7 +272,7 @@ export class Viewer {
   }
 
   reset() {
-    for (const pane of this.panes) pane.reset();
+    for (const pane of this.panes) { pane.reset(); pane.touched = false; }
     this.setWindow(WINDOWS.soft[1], DIFFERENCE);
   }
 
