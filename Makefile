@@ -10,8 +10,9 @@ install: .venv/.installed
 demo: .venv/.installed
 	$(BIN)/acdnet demo
 
+# Two workers of one thread each: most tests are short, and threads that wait for each other take longer.
 test: lint
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check

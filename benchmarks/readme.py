@@ -1,7 +1,7 @@
 """Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
 
 No number in them is typed by hand. Parts: demo, bench, training, reduction, phantoms, trust, physics, methods,
-preview, rivals, viewer; without an argument, all.
+preview, viewer; without an argument, all.
 """
 
 from __future__ import annotations
@@ -73,14 +73,6 @@ def reduction() -> None:
     put(REDUCE, "reduce table", f"{table}\n\n{note}")
 
 
-def rivals() -> None:
-    """Measure training steps of all learned methods."""
-    from acdnet.config import NETWORKS
-    from benchmarks.rivals import COLUMNS, measure
-
-    put(ROOT / "docs" / "rivals.md", "rivals table", markdown(COLUMNS, (row.cells() for row in measure([*NETWORKS]))))
-
-
 def viewer() -> None:
     """Time the viewer, and take its pictures."""
     from benchmarks.viewer import COLUMNS, measure, pictures
@@ -147,7 +139,7 @@ def main() -> None:
     """Write the parts that are asked for."""
     parts = {
         part.__name__: part
-        for part in (demo, bench, training, reduction, phantoms, trust, physics, methods, preview, rivals, viewer)
+        for part in (demo, bench, training, reduction, phantoms, trust, physics, methods, preview, viewer)
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *parts], default=[])

@@ -198,7 +198,7 @@ def test_the_command_writes_everything(clinical: Path, tmp_path: Path) -> None:
     names = {path.name for path in (tmp_path / "e").iterdir()}
     assert names == {
         *("scores.csv", "tables.csv", "tables.md", "tables.tex", "report.json"),
-        *("panels.png", "sizes.png", "stages.png", "dictionary.png"),
+        *("panels.png", "sizes.png", "stages.png", "dictionary.png", "cases.npz"),
     }
     report = json.loads((tmp_path / "e/report.json").read_text())
     assert len(report["scores"]) == 9

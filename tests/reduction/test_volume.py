@@ -53,7 +53,7 @@ def test_arguments_that_cannot_be() -> None:
         acdnet.reduce(body(), (2.0,), "li")
     with pytest.raises(InputRefused, match="H x W"):
         acdnet.reduce(np.zeros(5), (2.0, 2.0), "li")
-    with pytest.raises(ConfigError, match="acdnet, li"):
+    with pytest.raises(ConfigError, match="acdnet, cnnmar"):
         acdnet.reduce(body(), (2.0, 2.0), "magic")
     with pytest.raises(ConfigError, match="device"):
         acdnet.reduce(body(), (2.0, 2.0), device="toaster")
