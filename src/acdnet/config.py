@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import pairwise, permutations
@@ -17,7 +18,7 @@ LARGEST = 10_000
 
 
 @dataclass(frozen=True)
-class NetworkConfig:
+class NetworkConfig(ABC):
     """Sizes of a network. Each kind of network has its own, and counts its parameters without being built."""
 
     network: ClassVar[str]
@@ -48,9 +49,9 @@ class NetworkConfig:
         """Return the config as plain data."""
         return asdict(self)
 
+    @abstractmethod
     def count_parameters(self) -> int:
         """Count the parameters of the network, term by term, without building it."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

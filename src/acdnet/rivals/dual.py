@@ -7,6 +7,7 @@ DSCMAR      X' = X_LI + g(Y, X_LI)     S = P X' + trace . f(S_LI - P X', trace) 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import torch
@@ -27,8 +28,8 @@ class DualResult(NamedTuple):
     """The image of the other network: the reconstruction of the sinogram, or the prior."""
 
 
-class DualNetwork(nn.Module):
-    """A network in each domain."""
+class DualNetwork(nn.Module, ABC):
+    """A network in each domain; what goes into which, and in which order, is the method."""
 
     def __init__(self, config: DualConfig) -> None:
         super().__init__()
@@ -36,8 +37,9 @@ class DualNetwork(nn.Module):
         self.sinogram_net = SinogramNet(config)
         self.image_net = ImageNet(config)
 
+    @abstractmethod
     def forward(self, o: Observed) -> DualResult:
-        raise NotImplementedError
+        """Reduce a slice."""
 
 
 class DuDoNet(DualNetwork):

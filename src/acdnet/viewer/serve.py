@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import socket
@@ -75,6 +76,7 @@ def _listen(port: int) -> socket.socket:
 def _door(address: str) -> Path:
     """Write a page that leads to the address, for this user alone: everybody can read the command line of a browser."""
     handle, name = tempfile.mkstemp(".html", "acdnet-")
+    atexit.register(Path(name).unlink, missing_ok=True)
     with os.fdopen(handle, "w") as file:
         file.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}"><title>ACDNet</title>')
     return Path(name)
