@@ -10,6 +10,7 @@ import pytest
 
 from acdnet.errors import InputRefused
 from acdnet.viewer.inside import Inside
+from acdnet.viewer.layer import Plane
 from acdnet.viewer.result import open_result
 from tests.reduction.make import SPACING, run, series, volume
 from tests.train.make import small_store
@@ -31,7 +32,7 @@ def test_before_is_what_came_in(reduced: Path) -> None:
     assert np.abs(result.image(1, "difference")).max() > 10
     about = result.describe()
     assert about["shape"] == [96, 96]
-    assert about["spacing_mm"] == [2.0, 2.0]
+    assert result.plane(0) == Plane((2.0, 2.0), ("A", "L", "P", "R"))
     assert [entry["status"] for entry in about["slices"]] == ["unchanged", "reduced", "reduced"]
     assert result.metal(0) is None
     metal, doubt = result.metal(1), result.doubt(1)
@@ -126,7 +127,9 @@ def test_an_evaluation(tmp_path: Path) -> None:
     assert run("evaluate", store, "--out", tmp_path / "out", "--methods", "input,li", "--lesions", 0).code == 0
     result = open_result(tmp_path / "out")
     about = result.describe()
-    assert [layer["label"] for layer in about["layers"]] == ["Input", "LI", "Truth"]
+    assert [layer["label"] for layer in about["layers"]] == [
+        *("Input", "LI", "Truth", "Input - Truth", "LI - Truth", "LI - Input"),
+    ]
     assert about["tables"]
     assert result.image(0, "m1").shape == tuple(about["shape"])
     metal = result.metal(0)

@@ -212,6 +212,7 @@ def write_cases(evaluation: Evaluation, out: Path) -> Path:
         arrays[f"{n}/clean"], arrays[f"{n}/metal"] = _int16(case.pair.clean), case.pair.metal
     arrays["cases"] = np.array([case.info.name for case, _ in evaluation.shown])
     arrays["methods"] = np.array([one.name for one in evaluation.methods])
+    arrays["pixel_mm"] = np.array([case.pixel_mm or math.nan for case, _ in evaluation.shown])
     buffer = BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     write_atomically({out / "cases.npz": buffer.getvalue()})

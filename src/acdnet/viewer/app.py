@@ -17,9 +17,10 @@ from starlette.concurrency import run_in_threadpool
 
 from acdnet import __version__
 from acdnet.errors import AcdnetError, InputRefused, ResourceError
-from acdnet.viewer.inside import Inside
+from acdnet.viewer.inside import Busy, Desk, Inside
 from acdnet.viewer.jobs import Jobs
-from acdnet.viewer.result import Result, open_result
+from acdnet.viewer.layer import Plane, Result
+from acdnet.viewer.result import open_result
 from acdnet.viewer.states import DONE
 from acdnet.viewer.zipped import zip_stream
 
@@ -44,7 +45,7 @@ class Shown:
     def __init__(self, results: dict[str, Path], jobs: Jobs | None, model: str = "") -> None:
         self.named, self.jobs, self.model = results, jobs, model
         self.opened: dict[str, tuple[Result, Inside]] = {}
-        self.lock = Lock()
+        self.lock, self.desk = Lock(), Desk()
 
     def open(self, name: str) -> tuple[Result, Inside]:
         """Open a result by its name."""
@@ -53,16 +54,21 @@ class Shown:
                 folder = self.named.get(name) or (self.jobs.result(name) if self.jobs else None)
                 if folder is None:
                     raise InputRefused("no such result")
-                result = open_result(folder)
                 while len(self.opened) >= OPEN_RESULTS:
-                    self.opened.pop(next(iter(self.opened)))
-                self.opened[name] = result, Inside(result, self.model)
+                    self._close(next(iter(self.opened)))
+                result = open_result(folder)
+                self.opened[name] = result, Inside(result, self.model, self.desk)
+            self.opened[name] = self.opened.pop(name)  # the one that was not looked at for longest is closed first
             return self.opened[name]
 
     def forget(self, name: str) -> None:
         """Close a result."""
         with self.lock:
-            self.opened.pop(name, None)
+            self._close(name)
+
+    def _close(self, name: str) -> None:
+        if name in self.opened:
+            self.opened.pop(name)[1].forget()
 
 
 def make_app(token: str, results: dict[str, Path], jobs: Jobs | None = None, model: str = "", port: int = 0) -> FastAPI:
@@ -91,8 +97,9 @@ def make_app(token: str, results: dict[str, Path], jobs: Jobs | None = None, mod
 
     @app.exception_handler(AcdnetError)
     async def refused(_: Request, error: AcdnetError) -> JSONResponse:
-        code = 507 if isinstance(error, ResourceError) else 400
-        return JSONResponse({"error": str(error)}, code)
+        if isinstance(error, Busy):
+            return JSONResponse({"error": str(error)}, 503, {"Retry-After": "1"})
+        return JSONResponse({"error": str(error)}, 507 if isinstance(error, ResourceError) else 400)
 
     @app.get(base + "/")
     async def page(key: str) -> FileResponse:  # noqa: ARG001
@@ -126,7 +133,8 @@ def make_app(token: str, results: dict[str, Path], jobs: Jobs | None = None, mod
             return _raw(doubt, np.uint16) if doubt is not None else Response(status_code=204)
         if layer not in {known.name for known in result.layers}:
             raise InputRefused(f"no layer {layer!r:.40}")
-        return _raw(result.image(number, layer), np.int16)
+        inverts = not any(known.is_difference for known in result.layers if known.name == layer)
+        return _raw(result.image(number, layer), np.int16, _plane_headers(result.plane(number), inverts))
 
     @app.get(base + "/api/results/{name}/slices/{number}/inside/about")
     def inside_about(key: str, name: str, number: int) -> dict[str, Any]:  # noqa: ARG001
@@ -138,7 +146,8 @@ def make_app(token: str, results: dict[str, Path], jobs: Jobs | None = None, mod
     def inside_image(key: str, name: str, number: int, kind: str, t: int, n: int) -> Response:  # noqa: ARG001
         result, inside = shown.open(name)
         _check_number(result, number)
-        return _raw(inside.image(number, kind, t, n), np.int16)
+        headers = _plane_headers(result.plane(number), kind == "images")
+        return _raw(inside.image(number, kind, t, n), np.int16, headers)
 
     if jobs is not None:
         _add_jobs(app, base, jobs, shown)
@@ -168,6 +177,14 @@ def _add_jobs(app: FastAPI, base: str, jobs: Jobs, shown: Shown) -> None:
     def submit(key: str, name: str) -> dict[str, Any]:  # noqa: ARG001
         return asdict(jobs.submit(name))
 
+    @app.post(base + "/api/jobs/{name}/choose")
+    async def choose(key: str, name: str, request: Request) -> dict[str, Any]:  # noqa: ARG001
+        try:
+            answer = int((await request.json())["answer"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputRefused("an answer is a number") from error
+        return asdict(await run_in_threadpool(jobs.choose, name, answer))
+
     @app.post(base + "/api/jobs/{name}/cancel")
     def cancel(key: str, name: str) -> dict[str, Any]:  # noqa: ARG001
         return asdict(jobs.cancel(name))
@@ -194,11 +211,21 @@ def _check_number(result: Result, number: int) -> None:
         raise InputRefused(f"no slice {number}; there are {count}")
 
 
-def _raw(values: NDArray[Any], kind: Any) -> Response:
+def _plane_headers(plane: Plane, inverts: bool) -> dict[str, str]:
+    """Say how a slice lies; differences are shown alike whatever the slice is."""
+    headers = {"X-Inverted": "1"} if plane.inverted and inverts else {}
+    if plane.spacing_mm:
+        headers["X-Spacing"] = ",".join(f"{mm:.9g}" for mm in plane.spacing_mm)
+    if plane.edges:
+        headers["X-Edges"] = ",".join(plane.edges)
+    return headers
+
+
+def _raw(values: NDArray[Any], kind: Any, headers: dict[str, str] | None = None) -> Response:
     """Send an array as plain numbers, rows first, its shape in a header. What is not finite becomes air."""
     array = np.asarray(values)
     if kind == np.int16:
         array = np.clip(np.rint(np.nan_to_num(array, nan=-1024.0)), LOWEST, HIGHEST)
     data = np.ascontiguousarray(array.astype(np.dtype(kind).newbyteorder("<")))
     shape = ",".join(str(side) for side in data.shape)
-    return Response(data.tobytes(), media_type="application/octet-stream", headers={"X-Shape": shape})
+    return Response(data.tobytes(), media_type="application/octet-stream", headers={"X-Shape": shape} | (headers or {}))

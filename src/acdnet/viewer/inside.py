@@ -3,27 +3,83 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.errors import InputRefused
-from acdnet.viewer.result import Image, Result
+from acdnet.errors import InputRefused, ResourceError
+from acdnet.viewer.layer import Image, Result
 
 KEPT = 2
-"""Slices whose stages are kept in memory."""
+"""Slices whose stages are kept in memory, of all results together."""
+
+
+class Busy(ResourceError):
+    """The network is at work for somebody else; ask again in a moment."""
+
+
+class Desk:
+    """Where stages are computed: one slice at a time, whoever asks; and where the last of them are kept."""
+
+    def __init__(self) -> None:
+        self.lock, self.working = Lock(), Lock()
+        self.kept: OrderedDict[tuple[object, int], dict[str, Any]] = OrderedDict()
+        self.loaded: tuple[Any, Any] = (None, None)
+
+    def find(self, key: tuple[object, int]) -> dict[str, Any] | None:
+        with self.lock:
+            if key in self.kept:
+                self.kept.move_to_end(key)
+            return self.kept.get(key)
+
+    def work(self, key: tuple[object, int], compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Compute stages, or say that something else is being computed: whoever waits here would hold up others."""
+        if not self.working.acquire(blocking=False):
+            raise Busy("the network is working on another slice; ask again in a moment")
+        try:
+            if (found := self.find(key)) is not None:
+                return found  # it was finished just now
+            self._make_room(KEPT - 1)
+            found = compute()
+            with self.lock:
+                self.kept[key] = found
+            return found
+        finally:
+            self.working.release()
+
+    def _make_room(self, most: int) -> None:
+        with self.lock:
+            while len(self.kept) > most:
+                self.kept.popitem(last=False)
+
+    def forget(self, owner: object) -> None:
+        """Drop all that is kept of a result."""
+        with self.lock:
+            for key in [key for key in self.kept if key[0] is owner]:
+                del self.kept[key]
+
+    def model(self, path: Path) -> Any:
+        """Return a network and its quick form; the last one is kept."""
+        from acdnet.model.inference import InferenceACDNet
+        from acdnet.weights.load import read_acdnet
+
+        if self.loaded[0] != path:
+            network, _ = read_acdnet(path)
+            self.loaded = path, (network, InferenceACDNet(network))
+        return self.loaded[1]
 
 
 class Inside:
     """The stages of the slices of one result, computed when they are asked for."""
 
-    def __init__(self, result: Result, model: str = "") -> None:
-        self.result, self.named = result, model
-        self.kept: OrderedDict[int, dict[str, Any]] = OrderedDict()
-        self.lock = Lock()
-        self.loaded: Any = None
+    def __init__(self, result: Result, model: str = "", desk: Desk | None = None) -> None:
+        self.result, self.named, self.desk = result, model, desk or Desk()
+        self.owner = object()
 
     def why_not(self) -> str:
         """Return why the stages cannot be shown; nothing if they can."""
@@ -33,11 +89,13 @@ class Inside:
             return str(error)
         return ""
 
-    def _path(self) -> Any:
+    def _path(self) -> Path:
         from acdnet.config import ACDNetConfig
         from acdnet.weights.card import read_card
         from acdnet.weights.shipped import find_model, shipped_cards
 
+        if reason := self.result.why_no_stages():
+            raise InputRefused(reason)
         weights = self.result.report.get("weights", "")
         if self.named:
             path = find_model(self.named)
@@ -51,33 +109,28 @@ class Inside:
 
     def stages(self, number: int) -> dict[str, Any]:
         """Return images and artifacts in HU, residuals, D, kernels and maps of a slice."""
-        with self.lock:
-            if number in self.kept:
-                self.kept.move_to_end(number)
-                return self.kept[number]
-            found = self._compute(number)
-            self.kept[number] = found
-            while len(self.kept) > KEPT:
-                self.kept.popitem(last=False)
-            return found
+        key = self.owner, number
+        found = self.desk.find(key)
+        return found if found is not None else self.desk.work(key, partial(self._compute, number))
+
+    def forget(self) -> None:
+        """Drop what is kept of this result."""
+        self.desk.forget(self.owner)
 
     def _compute(self, number: int) -> dict[str, Any]:
-        from acdnet.model.inference import InferenceACDNet
         from acdnet.reduction.reducer import look_inside
         from acdnet.units import HU_PER_UNIT, TWELVE_BITS_HU, hu_from_network
-        from acdnet.weights.load import read_acdnet
 
+        path = self._path()
         metal = self.result.metal(number)
         if metal is None or not metal.any():
             raise InputRefused(f"slice {number + 1} has no metal; the network did not see it")
-        if self.loaded is None:
-            model, _ = read_acdnet(self._path())
-            self.loaded = model, InferenceACDNet(model)
-        model, fast = self.loaded
-        rows, columns = self.result.describe()["spacing_mm"]
+        model, fast = self.desk.model(path)
+        spacing = self.result.plane(number).spacing_mm
+        assert spacing is not None  # of what was reduced it is known
         hu = self.result.image(number, "before")
         hu = np.where(np.isfinite(hu), hu, np.float32(TWELVE_BITS_HU))  # as `reduce` fills what is no number
-        found = look_inside(fast, hu, metal, (rows, columns), details=True)
+        found = look_inside(fast, hu, metal, spacing, details=True)
         images = [hu_from_network(image[0, 0]).numpy() for image in (*found.images, found.image)]
         artifacts = [(artifact[0, 0] * HU_PER_UNIT).numpy() for artifact in found.artifacts]
         residuals = [

@@ -21,9 +21,11 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from acdnet.errors import AcdnetError, InputRefused, ResourceError
 from acdnet.files import locked, write_atomically
+from acdnet.viewer.arrive import take_file
 from acdnet.viewer.queue import Queue
 from acdnet.viewer.states import (
     CANCELLED,
@@ -35,6 +37,7 @@ from acdnet.viewer.states import (
     QUEUED,
     RESULT,
     RUNNING,
+    SERIES,
     UPLOAD,
     UPLOADING,
     Job,
@@ -42,8 +45,8 @@ from acdnet.viewer.states import (
 )
 
 ID = re.compile(r"[0-9a-f]{16}")
-GONE = ".gone-"
-"""Begins the name of what is being deleted."""
+NEW, GONE = ".new-", ".gone-"
+"""How names begin of what is being made, and of what is being deleted; neither is a job."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +83,15 @@ class Jobs:
     def _read_all(self) -> dict[str, Job]:
         found = {}
         for place in self.folder.iterdir():
-            if place.name.startswith(GONE):
+            if place.name.startswith((NEW, GONE)):
                 shutil.rmtree(place, ignore_errors=True)
             if not ID.fullmatch(place.name) or not (place / JOB).is_file():
                 continue
             try:
                 values = json.loads((place / JOB).read_text())
-                job = Job(**{field.name: values[field.name] for field in fields(Job)})
-            except (ValueError, KeyError, TypeError, OSError):
+                job = Job(**{field.name: values[field.name] for field in fields(Job) if field.name in values})
+                job = replace(job, offered=tuple(job.offered))
+            except (ValueError, TypeError, OSError):
                 continue  # not ours, or not whole: left alone
             if job.state == RUNNING:
                 job = replace(job, state=QUEUED)
@@ -100,8 +104,8 @@ class Jobs:
                 self._save(job)
         return dict(sorted(found.items(), key=lambda item: item[1].number))
 
-    def _save(self, job: Job) -> None:
-        write_atomically({self.folder / job.id / JOB: json.dumps(asdict(job)).encode()})
+    def _save(self, job: Job, place: Path | None = None) -> None:
+        write_atomically({(place or self.folder / job.id) / JOB: json.dumps(asdict(job)).encode()})
 
     def change(self, job: Job, **changes: object) -> Job:
         """Change a job. A full disk does not hold it up: what is not written is found out again at the next start."""
@@ -146,14 +150,16 @@ class Jobs:
         with self.lock:
             if len(self.jobs) >= self.limits.jobs:
                 raise ResourceError(f"there are {len(self.jobs)} scans already; delete some")
-            self._check_room()
+            self.check_room()
             job = Job(secrets.token_hex(8), self._number(), UPLOADING, time.time(), files, kind=kind)
+            new = self.folder / f"{NEW}{job.id}"
             try:
-                (self.folder / job.id).mkdir(mode=0o700)
-                (self.folder / job.id / UPLOAD).mkdir(mode=0o700)
-                self._save(job)
+                new.mkdir(mode=0o700)
+                (new / UPLOAD).mkdir(mode=0o700)
+                self._save(job, new)
+                new.rename(self.folder / job.id)
             except (OSError, AcdnetError) as error:
-                shutil.rmtree(self.folder / job.id, ignore_errors=True)
+                shutil.rmtree(new, ignore_errors=True)
                 raise ResourceError(f"the scan cannot be kept ({error})") from error
             self.jobs[job.id] = job
             return job
@@ -170,56 +176,14 @@ class Jobs:
             write_atomically({counter: str(number).encode()})
         return number
 
-    def _check_room(self) -> None:
-        if shutil.disk_usage(self.folder).free < self.limits.reserve_bytes:
-            raise ResourceError("the disk is nearly full; delete scans that are done")
-
     async def receive(self, id_: str, number: int, parts: AsyncIterator[bytes]) -> None:
         """Take a file, part by part, so that memory does not grow with it."""
-        job = self.get(id_)
-        if job.state != UPLOADING:
-            raise InputRefused(f"the job is {job.state}; files are taken while it is being uploaded")
-        if not 0 <= number < job.files:
-            raise InputRefused(f"file {number} of {job.files}")
-        ending = "" if job.kind == "dicom" else f".{job.kind}"
-        path = self.folder / job.id / UPLOAD / f"{number + 1:05d}{ending}"
-        if path.exists():
-            raise InputRefused(f"file {number} was sent already")
-        growing, size, whole = path.with_name(f".{path.name}.part"), 0, False
-        try:
-            with growing.open("xb") as file:
-                async for part in parts:
-                    size += len(part)
-                    self._take(id_, len(part), size)
-                    file.write(part)
-            growing.replace(path)
-            whole = True
-        except FileExistsError as error:
-            raise InputRefused(f"file {number} is being sent already") from error
-        except FileNotFoundError as error:
-            raise InputRefused("the job was deleted") from error
-        except OSError as error:
-            raise ResourceError(f"the file cannot be kept ({error.strerror})") from error
-        finally:
-            growing.unlink(missing_ok=True)
-            with self.lock:
-                if id_ in self.jobs:
-                    now = self.jobs[id_]
-                    received, kept = (now.received + 1, now.bytes) if whole else (now.received, now.bytes - size)
-                    self.jobs[id_] = replace(now, received=received, bytes=kept)
+        await take_file(self, self.get(id_), number, parts)
 
-    def _take(self, id_: str, more: int, size: int) -> None:
-        """Count bytes as they come, those of all files of a job together."""
-        with self.lock:
-            job = self.get(id_)
-            self.jobs[id_] = replace(job, bytes=job.bytes + more)
-            if job.state != UPLOADING:
-                raise InputRefused(f"the job is {job.state}")
-            if size > self.limits.file_bytes:
-                raise InputRefused(f"a file is larger than {self.limits.file_bytes / 2**30:g} GB")
-            if job.bytes + more > self.limits.job_bytes:
-                raise InputRefused(f"the scan is larger than {self.limits.job_bytes / 2**30:g} GB")
-        self._check_room()
+    def check_room(self) -> None:
+        """Refuse more when the disk is nearly full."""
+        if shutil.disk_usage(self.folder).free < self.limits.reserve_bytes:
+            raise ResourceError("the disk is nearly full; delete scans that are done")
 
     def submit(self, id_: str) -> Job:
         """Put a job into the queue, once all its files are there."""
@@ -229,7 +193,26 @@ class Jobs:
                 return job  # asked twice; once is enough
             if job.received != job.files:
                 raise InputRefused(f"{job.received} of {job.files} files have arrived")
-            job = self.change(job, state=QUEUED)
+            return self._enqueue(replace(job, state=QUEUED))
+
+    def choose(self, id_: str, answer: int) -> Job:
+        """Run a job again that failed for want of an answer: the number of a series from 1, or 1 for yes."""
+        with self.lock:
+            job = self.get(id_)
+            if job.state in (QUEUED, RUNNING):
+                return job  # asked twice; once is enough
+            if job.state != FAILED or not job.asks:
+                raise InputRefused("the job asks nothing")
+            most = len(job.offered) if job.asks == SERIES else 1
+            if not 1 <= answer <= most:
+                raise InputRefused(f"there is no choice {answer}; there are {most}")
+            given: dict[str, Any] = {job.asks: answer if job.asks == SERIES else True}
+            return self._enqueue(replace(job, state=QUEUED, message="", asks="", offered=(), **given))
+
+    def _enqueue(self, job: Job) -> Job:
+        """Put a job into the queue. It is on disk before anybody is told so."""
+        self._save(job)
+        self.jobs[job.id] = job
         self.queue.wake.set()
         return job
 

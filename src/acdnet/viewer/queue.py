@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING
 
 from acdnet.errors import ResourceError
-from acdnet.viewer.states import CANCELLED, DONE, FAILED, QUEUED, RESULT, RUNNING, Job, clear
+from acdnet.viewer.states import (
+    ANY_PLANE,
+    CANCELLED,
+    DONE,
+    FAILED,
+    LOSSY,
+    PROGRESS,
+    QUEUED,
+    RESULT,
+    RUNNING,
+    SERIES,
+    Job,
+    clear,
+)
 
 if TYPE_CHECKING:
     from acdnet.viewer.jobs import Jobs
@@ -59,7 +73,9 @@ class Queue(threading.Thread):
             if job not in self.jobs.all():
                 return  # it was cancelled or deleted meanwhile
             self.jobs.change(job, state=RUNNING)
-            command = [sys.executable, "-m", "acdnet.viewer.work", str(place), job.kind]
+            (place / PROGRESS).unlink(missing_ok=True)  # what an earlier run said
+            how = {name: getattr(job, name) for name in ("kind", SERIES, ANY_PLANE, LOSSY)}
+            command = [sys.executable, "-m", "acdnet.viewer.work", str(place), json.dumps(how)]
             nothing = subprocess.DEVNULL
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)  # noqa: S603
             self.running = job.id
@@ -77,7 +93,7 @@ class Queue(threading.Thread):
                 if now.state != CANCELLED:
                     good = code == 0 and (place / RESULT).is_dir()
                     message = str(told.get("message", "")) or ("" if good else f"the process ended with {code}")
-                    now = self.jobs.change(now, state=DONE if good else FAILED, message=message)
+                    now = self.jobs.change(now, state=DONE if good else FAILED, message=message, **_question(told))
                 clear(place, now)
                 return
         self.wake.wait(1.0)
@@ -91,3 +107,9 @@ class Queue(threading.Thread):
         self.wake.set()
         if self.is_alive():
             self.join(10.0)
+
+
+def _question(told: dict[str, object]) -> dict[str, object]:
+    offered = told.get("offered")
+    titles = tuple(str(title) for title in offered) if isinstance(offered, list) else ()
+    return {"asks": str(told.get("asks", "")), "offered": titles}

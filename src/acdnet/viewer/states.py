@@ -8,6 +8,7 @@ from pathlib import Path
 
 UPLOADING, QUEUED, RUNNING, DONE, FAILED, CANCELLED = "uploading", "queued", "running", "done", "failed", "cancelled"
 ENDED = (DONE, FAILED, CANCELLED)
+SERIES, ANY_PLANE, LOSSY = "series", "any_plane", "lossy"
 JOB, UPLOAD, RESULT, PROGRESS = "job.json", "upload", "result", "progress.json"
 
 
@@ -25,10 +26,18 @@ class Job:
     kind: str = "dicom"
     """dicom, nii or nii.gz: what the files are taken for."""
     message: str = ""
+    series: int = 0
+    """Which series was chosen, from 1; 0: there is one, or nobody has chosen."""
+    any_plane: bool = False
+    lossy: bool = False
+    asks: str = ""
+    """What a failed job would need to be told to run: SERIES, ANY_PLANE or LOSSY."""
+    offered: tuple[str, ...] = ()
+    """The series that can be chosen, in words that name nobody."""
 
 
 def clear(place: Path, job: Job) -> None:
-    """Throw away what an ended job needs no more."""
-    unneeded = [UPLOAD, f".{RESULT}.partial", *([] if job.state == DONE else [RESULT])]
-    for name in unneeded:
+    """Throw away what an ended job needs no more; one that asks may run again and keeps its files."""
+    kept = {DONE: (RESULT,), FAILED: (UPLOAD,) if job.asks else ()}.get(job.state, ())
+    for name in {UPLOAD, RESULT, f".{RESULT}.partial"} - {*kept}:
         shutil.rmtree(place / name, ignore_errors=True)

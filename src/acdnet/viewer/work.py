@@ -1,4 +1,4 @@
-"""The process that reduces one job: `python -m acdnet.viewer.work JOB_FOLDER KIND`.
+"""The process that reduces one job: `python -m acdnet.viewer.work JOB_FOLDER HOW`, how to read it as JSON.
 
 It tells how far it is in progress.json, and ends when the pipe to the server does: a server that was killed leaves
 nothing behind that works on.
@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from acdnet.errors import AcdnetError, ResourceError
 from acdnet.files import write_atomically
-from acdnet.viewer.states import PROGRESS, RESULT, UPLOAD
+from acdnet.viewer.states import ANY_PLANE, LOSSY, PROGRESS, RESULT, SERIES, UPLOAD
 
+ASKS = {
+    SERIES: re.compile(r", choose one with --series N \(.*\)$", re.DOTALL),
+    ANY_PLANE: re.compile(r"; --accept-non-axial takes them$"),
+    LOSSY: re.compile(r"; --accept-lossy takes it$"),
+}
+"""How an error says that an option of `acdnet reduce` would help; in the page there are buttons instead."""
+MOST_OFFERED = 100
 EVERY = 0.3
 """Seconds between two notes of progress."""
 
 
 def main() -> int:
     """Reduce; return the exit code."""
-    place, kind = Path(sys.argv[1]), sys.argv[2]
+    place, how = Path(sys.argv[1]), json.loads(sys.argv[2])
     threading.Thread(target=_end_with_the_server, daemon=True).start()
 
     def tell(**values: object) -> None:
@@ -31,10 +40,11 @@ def main() -> int:
 
     tell(what="reading", done=0, total=0)
     try:
-        _reduce(place, kind, tell)
+        _reduce(place, how, tell)
     except AcdnetError as error:
         taken = isinstance(error, ResourceError) and "another process" in str(error)
-        tell(message=_without_paths(str(error), place), taken=taken)
+        text, asks = _as_question(_without_paths(str(error), place))
+        tell(message=text, taken=taken, asks=asks, offered=_titles(place / UPLOAD) if asks == SERIES else [])
         return error.exit_code
     except Exception as error:
         tell(message=f"it failed for a reason that was not foreseen ({type(error).__name__})")
@@ -42,17 +52,19 @@ def main() -> int:
     return 0
 
 
-def _reduce(place: Path, kind: str, tell: object) -> None:
-    from acdnet.reduction.job import Settings, run_job
-    from acdnet.reduction.report import cautions
+def _reduce(place: Path, how: dict[str, Any], tell: object) -> None:
     from acdnet.scans.open import Opening, open_scan
 
     assert callable(tell)
     upload = place / UPLOAD
-    source = upload if kind == "dicom" else upload / f"00001.{kind}"
+    source = upload if how["kind"] == "dicom" else upload / f"00001.{how['kind']}"
     if (place / RESULT).is_dir():
         return  # it was finished when the server stopped
-    scan = open_scan(source, Opening())
+    scan = open_scan(source, Opening(how[SERIES] or None, None, how[ANY_PLANE], how[LOSSY]))
+
+    from acdnet.reduction.job import Settings, run_job  # not before it is clear that they are needed: this is slow
+    from acdnet.reduction.report import cautions
+
     last = 0.0
 
     def progress(what: str, done: int, total: int) -> None:
@@ -64,6 +76,21 @@ def _reduce(place: Path, kind: str, tell: object) -> None:
     finished = run_job(scan, source, place / RESULT, Settings(), progress)
     skipped = [f"skipped: {count} {reason}" for reason, count in finished.skipped.items()]
     tell(message="; ".join([*cautions(finished.records), *skipped]))
+
+
+def _as_question(text: str) -> tuple[str, str]:
+    """Split an error into what is wrong and what the page could ask."""
+    for asks, hint in ASKS.items():
+        if hint.search(text):
+            return hint.sub("", text), asks
+    return text, ""
+
+
+def _titles(upload: Path) -> list[str]:
+    """Describe the series of an upload, in the order in which they are numbered."""
+    from acdnet.dicom.series import find_series
+
+    return [series.title for series in find_series(upload).series[:MOST_OFFERED]]
 
 
 def _without_paths(text: str, place: Path) -> str:

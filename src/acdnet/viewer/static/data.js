@@ -2,8 +2,16 @@
 
 const KEPT = 600; // slices of all layers that stay in memory
 
-export async function ask(path, options = {}) {
-  const answer = await fetch(`api/${path}`, options);
+const BUSY = 503;
+const PATIENCE = 1000; // ms
+
+// Ask the server. While it is busy, ask again as long as the answer is still wanted.
+export async function ask(path, options = {}, wanted = () => true) {
+  let answer = await fetch(`api/${path}`, options);
+  while (answer.status === BUSY && wanted()) {
+    await new Promise((done) => setTimeout(done, PATIENCE));
+    answer = await fetch(`api/${path}`, options);
+  }
   if (!answer.ok) {
     let text = answer.statusText;
     try { text = (await answer.json()).error ?? text; } catch { /* not JSON: the status says enough */ }
@@ -12,11 +20,12 @@ export async function ask(path, options = {}) {
   return answer;
 }
 
-export const askJson = async (path, options) => (await ask(path, options)).json();
+export const askJson = async (path, options, wanted) => (await ask(path, options, wanted)).json();
 
 const arrays = new Map();
 
-// Return {rows, columns, values} of an image of the server, or null where there is none. Asked once.
+// Return an image of the server, or null where there is none: {rows, columns, values}, and where they are known the
+// spacing of rows and columns in mm, what of the patient lies at the edges, and whether large numbers are dark. Asked once.
 export function load(path, Kind = Int16Array) {
   if (!arrays.has(path)) {
     arrays.set(path, fetchArray(path, Kind).catch((error) => { arrays.delete(path); throw error; }));
@@ -31,8 +40,12 @@ export function load(path, Kind = Int16Array) {
 async function fetchArray(path, Kind) {
   const answer = await ask(path);
   if (answer.status === 204) return null;
-  const [rows, columns] = answer.headers.get("X-Shape").split(",").map(Number);
-  return { rows, columns, values: new Kind(await answer.arrayBuffer()) };
+  const told = (name) => answer.headers.get(name)?.split(",");
+  const [rows, columns] = told("X-Shape").map(Number);
+  return {
+    rows, columns, values: new Kind(await answer.arrayBuffer()), spacing: told("X-Spacing")?.map(Number) ?? null,
+    edges: told("X-Edges") ?? [], inverted: told("X-Inverted") !== undefined,
+  };
 }
 
 export const layerPath = (result, number, layer) => `results/${result}/slices/${number}/${layer}`;

@@ -74,6 +74,7 @@ export const input = {
     else if (key === "m") this.toggle("metal");
     else if (key === "e") this.toggle("doubt");
     else if (key === "t") $("tables-button").click();
+    else if (key === "i") { this.flip = !this.flip; this.setWindow(this.range); }
     else if (key === "0") this.reset();
     else if (key === "c") { this.byChange = true; this.fillSlices(); this.step(1); }
     else if (key === "+" || key === "-") {

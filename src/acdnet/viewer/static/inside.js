@@ -1,6 +1,6 @@
 // Inside the network: image and artifact of every stage, the dictionary, the kernels chosen for this slice, the maps.
 
-import { askJson } from "./data.js";
+import { askJson, complain } from "./data.js";
 import { Pane } from "./pane.js";
 
 const PATIENCE = 150; // ms
@@ -12,9 +12,13 @@ export class Inside {
     this.t = null; // stage, from 1
     this.map = null; // map that the third pane shows instead of the residual
     this.about = null;
+    this.number = null; // slice that is shown
   }
 
-  hide() { this.place.hidden = true; }
+  hide() {
+    this.place.hidden = true;
+    this.number = null;
+  }
 
   base(number) { return `results/${this.viewer.name}/slices/${number}/inside`; }
 
@@ -45,47 +49,64 @@ export class Inside {
   }
 
   async load(number) {
+    if (number === this.number) { this.update(); return; }
+    this.number = null;
     if (!this.viewer.about.slices[number].metal_pixels) throw new Error("this slice has no metal; the network did not see it");
     this.place.textContent = "running the network on this slice ...";
     await new Promise((done) => setTimeout(done, PATIENCE)); // whoever scrolls past does not want it computed
     if (number !== this.viewer.number) return;
-    const about = await askJson(`${this.base(number)}/about`);
+    const about = await askJson(`${this.base(number)}/about`, {}, () => number === this.viewer.number);
     if (number !== this.viewer.number) return;
     this.about = about;
-    this.t = Math.min(this.t ?? this.about.stages, this.about.stages);
+    this.number = number;
+    this.t = Math.min(this.t ?? about.stages, about.stages);
     this.draw();
   }
 
   draw() {
-    for (const pane of this.panes) { pane.title = pane.name_of(); pane.head.textContent = pane.title; }
-    const { about, t } = this;
-    const slider = Object.assign(document.createElement("input"), { type: "range", min: 1, max: about.stages, value: t, id: "stage-slider" });
-    slider.addEventListener("input", () => { this.t = Number(slider.value); this.final = false; this.again(); });
-    const final = Object.assign(document.createElement("button"), { textContent: "final image" });
-    final.classList.toggle("on", Boolean(this.final));
-    final.addEventListener("click", () => { this.final = !this.final; this.again(); });
-    const residual = about.residual_hu.map((hu, n) => `${n + 1 === t ? "▸" : ""}${hu.toFixed(1)}`).join("  ");
+    const { about } = this;
+    this.slider = Object.assign(document.createElement("input"), { type: "range", min: 1, max: about.stages, value: this.t, id: "stage-slider" });
+    this.slider.addEventListener("input", () => { this.t = Number(this.slider.value); this.final = false; this.again(); });
+    this.last = Object.assign(document.createElement("button"), { textContent: "final image" });
+    this.last.addEventListener("click", () => { this.final = !this.final; this.again(); });
+    this.residuals = text("");
+    this.stage = part("", this.slider, " ", this.last, this.residuals, text("each stage updates K, M and X once (Eqs. 10, 12, 14)"));
+    this.kernels = row([]);
+    this.buttons = about.kernels[0].map((_, n) => this.button(n));
+    this.weights = document.createElement("div");
     this.place.replaceChildren(
-      part(`Stage ${t} of ${about.stages}`, slider, final, text(`root mean square of the residual by stage, HU: ${residual}`),
-        text("each stage updates K, M and X once (Eqs. 10, 12, 14)")),
-      part("Kernels D * K of this slice", row(about.kernels[t - 1].map((kernel) => picture(kernel, 40)))),
-      part("Maps M: where the kernels lie", row(about.kernels[t - 1].map((_, n) => this.button(n)))),
+      this.stage,
+      part("Kernels D * K of this slice", this.kernels),
+      part("Maps M: where the kernels lie", row(this.buttons)),
       part("Dictionary D, common to all scans", row(about.dictionary.map((kernel) => picture(kernel, 24)), 8)),
-      part("Weights K of this slice", weights(about.weights[t - 1])),
+      part("Weights K of this slice", this.weights),
     );
+    this.update();
+  }
+
+  // What changes with the stage; the slider stays, and with it the hand that moves it.
+  update() {
+    const { about, t } = this;
+    for (const pane of this.panes) { pane.title = pane.name_of(); pane.head.textContent = pane.title; }
+    this.stage.firstChild.textContent = `Stage ${t} of ${about.stages}`;
+    this.last.classList.toggle("on", Boolean(this.final));
+    const told = about.residual_hu.map((hu, n) => `${n + 1 === t ? "▸" : ""}${hu.toFixed(1)}`).join("  ");
+    this.residuals.textContent = `root mean square of the residual by stage, HU: ${told}`;
+    this.kernels.replaceChildren(...about.kernels[t - 1].map((kernel) => picture(kernel, 40)));
+    this.buttons.forEach((button, n) => button.classList.toggle("on", this.map === n));
+    this.weights.replaceChildren(weights(about.weights[t - 1]));
   }
 
   button(n) {
     const button = Object.assign(document.createElement("button"), { title: `show map ${n + 1}` });
-    button.classList.toggle("on", this.map === n);
     button.append(Object.assign(document.createElement("span"), { textContent: `M${n + 1}`, style: "padding:.5em;line-height:2" }));
     button.addEventListener("click", () => { this.map = this.map === n ? null : n; this.again(); });
     return button;
   }
 
   again() {
-    this.draw();
-    this.viewer.refresh();
+    this.update();
+    this.viewer.refresh().catch(complain);
   }
 }
 

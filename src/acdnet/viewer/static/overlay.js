@@ -52,7 +52,7 @@ export function paintDoubt(context, pane, doubt) {
   context.drawImage(colours(doubt), x0, y0, x1 - x0, y1 - y0);
   context.fillStyle = "#ffd21e";
   context.font = "12px system-ui";
-  context.fillText(`expected error, yellow to red: up to ${MOST_DOUBT} HU and more`, 8, pane.box.clientHeight - 30);
+  context.fillText(`expected error, yellow to red: up to ${MOST_DOUBT} HU and more`, 8, 50);
 }
 
 export function paintLine(context, pane, line) {
@@ -67,7 +67,7 @@ export function paintLine(context, pane, line) {
 const INKS = ["#f28b82", "#81c995", "#8ab4f8", "#fdd663", "#c58af9", "#78d9ec"];
 
 // Draw the values along the line, one curve for each pane.
-export function drawProfile(canvas, panes, line, spacing) {
+export function drawProfile(canvas, panes, line) {
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth, height = canvas.clientHeight;
   canvas.width = width * ratio;
@@ -76,7 +76,8 @@ export function drawProfile(canvas, panes, line, spacing) {
   context.scale(ratio, ratio);
   const [r0, c0] = line.from, [r1, c1] = line.to;
   const steps = Math.max(2, Math.round(Math.hypot(r1 - r0, c1 - c0)));
-  const mm = Math.hypot((r1 - r0) * spacing[0], (c1 - c0) * spacing[1]);
+  const spacing = panes[0].image?.spacing, [high_mm, wide_mm] = spacing ?? [1, 1], unit = spacing ? "mm" : "pixels";
+  const length = Math.hypot((r1 - r0) * high_mm, (c1 - c0) * wide_mm);
   const curves = panes.map((pane) => Array.from({ length: steps + 1 }, (_, n) => {
     const share = n / steps;
     return pane.value(r0 + share * (r1 - r0), c0 + share * (c1 - c0));
@@ -93,8 +94,8 @@ export function drawProfile(canvas, panes, line, spacing) {
     context.beginPath(); context.moveTo(left, y(value)); context.lineTo(right, y(value)); context.stroke();
     context.fillText(`${Math.round(value)} HU`, 6, y(value) + 4);
   }
-  context.fillText("0 mm", left, height - 6);
-  context.fillText(`${mm.toFixed(1)} mm`, right - 50, height - 6);
+  context.fillText(`0 ${unit}`, left, height - 6);
+  context.fillText(`${length.toFixed(1)} ${unit}`, right - 60, height - 6);
   curves.forEach((curve, k) => {
     context.strokeStyle = INKS[k % INKS.length];
     context.lineWidth = 1.5;

@@ -5,8 +5,8 @@ import { load } from "./data.js";
 
 const SCHEME = "acdnet";
 let engine;
-let spacing = [1, 1];
-const sizes = new Map();
+const shapes = new Map(); // image id -> rows, columns and spacing
+const EDGES = ["top", "right", "bottom", "left"];
 
 export async function startEngine() {
   setUseCPURendering(true); // quick on every computer, with or without a graphics card
@@ -16,13 +16,12 @@ export async function startEngine() {
   engine = new RenderingEngine("acdnet");
 }
 
-export function setSpacing(mm) { spacing = mm; }
-
 const pathOf = (id) => id.slice(SCHEME.length + 1);
 
 async function makeImage(id) {
-  const { rows, columns, values } = await load(pathOf(id));
-  sizes.set(id, [rows, columns]);
+  const { rows, columns, values, spacing: known } = await load(pathOf(id));
+  const spacing = known ?? [1, 1];
+  shapes.set(id, { rows, columns, spacing });
   let low = Infinity, high = -Infinity;
   for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
   const voxelManager = utilities.VoxelManager.createImageVoxelManager({
@@ -39,7 +38,7 @@ async function makeImage(id) {
 
 function describe(type, id) {
   if (typeof id !== "string" || !id.startsWith(`${SCHEME}:`)) return undefined;
-  const [rows, columns] = sizes.get(id) ?? [512, 512];
+  const { rows, columns, spacing } = shapes.get(id) ?? { rows: 512, columns: 512, spacing: [1, 1] };
   switch (type) {
     case "imagePlaneModule":
       return {
@@ -74,13 +73,17 @@ export class Pane {
     this.over.className = "over";
     this.marks = document.createElement("div");
     this.marks.className = "marks";
-    this.box.append(this.element, this.over, this.marks);
+    this.edges = EDGES.map((side) => Object.assign(document.createElement("div"), { className: `edge ${side}` }));
+    this.box.append(this.element, this.over, this.marks, ...this.edges);
     parent.append(this.box);
     engine.enableElement({ viewportId: name, element: this.element, type: Enums.ViewportType.STACK });
     this.viewport = engine.getViewport(name);
     this.path = "";
     this.image = null;
+    this.flip = false;
   }
+
+  get spacing() { return this.image?.spacing ?? [1, 1]; }
 
   // Show an image of the server; what is asked for later wins.
   async show(path) {
@@ -88,7 +91,10 @@ export class Pane {
     let image;
     try { image = await load(path); } catch (error) { this.blank(); throw error; }
     if (this.path !== path) return false;
+    const same = this.image && String([image.rows, image.columns, image.spacing]) === this.kind;
+    this.kind = String([image.rows, image.columns, image.spacing]);
     this.image = image;
+    this.edges.forEach((edge, k) => { edge.textContent = image.edges[k] ?? ""; });
     this.box.classList.remove("blank");
     const id = `${SCHEME}:${path}`;
     const first = !this.shown;
@@ -96,7 +102,8 @@ export class Pane {
     await this.viewport.setStack([id]);
     if (this.path !== path) return false;
     this.shown = true;
-    if (camera) this.look(camera);
+    if (camera && same) this.look(camera);
+    else if (camera) this.reset(); // another size: what was looked at is not there
     if (this.range) this.window(this.range);
     return true;
   }
@@ -111,9 +118,11 @@ export class Pane {
   window(range) {
     this.range = range;
     if (!this.shown) return;
-    this.viewport.setProperties({ voiRange: { lower: range[0], upper: range[1] } });
+    this.viewport.setProperties({ voiRange: { lower: range[0], upper: range[1] }, invert: this.inverted });
     this.viewport.render();
   }
+
+  get inverted() { return Boolean(this.image?.inverted) !== this.flip; }
 
   // Look at a point of the image from a distance: half the height of the picture, in mm.
   look({ focalPoint, parallelScale }) {
@@ -140,7 +149,7 @@ export class Pane {
   pixel(event) {
     const box = this.element.getBoundingClientRect();
     const [x, y] = this.viewport.canvasToWorld([event.clientX - box.left, event.clientY - box.top]);
-    return [y / spacing[0] - 0.5, x / spacing[1] - 0.5];
+    return [y / this.spacing[0] - 0.5, x / this.spacing[1] - 0.5];
   }
 
   value(row, column) {
@@ -151,7 +160,7 @@ export class Pane {
   }
 
   // Where a row and column are on the canvas.
-  point(row, column) { return this.viewport.worldToCanvas([(column + 0.5) * spacing[1], (row + 0.5) * spacing[0], 0]); }
+  point(row, column) { return this.viewport.worldToCanvas([(column + 0.5) * this.spacing[1], (row + 0.5) * this.spacing[0], 0]); }
 
   draw(paint) {
     const ratio = window.devicePixelRatio || 1;

@@ -104,6 +104,7 @@ export class Uploads {
       state.append(bar(job.progress.done, job.progress.total));
     }
     if (job.message) state.append(Object.assign(document.createElement("div"), { textContent: job.message, style: "color:var(--warn)" }));
+    if (job.asks) state.append(...this.question(job));
     const actions = document.createElement("td");
     const act = (text, run) => {
       const button = Object.assign(document.createElement("button"), { textContent: text });
@@ -129,12 +130,28 @@ export class Uploads {
     return line;
   }
 
+  // What the job would have to be told to run; the files are still there.
+  question(job) {
+    const answer = (number) => askJson(`jobs/${job.id}/choose`, { method: "POST", body: JSON.stringify({ answer: number }) });
+    const choice = (words, number) => {
+      const button = Object.assign(document.createElement("button"), { textContent: words, className: "choice" });
+      button.addEventListener("click", () => answer(number).then(() => this.watch()).catch(complain));
+      return button;
+    };
+    if (job.asks !== "series") return [choice(ACCEPT[job.asks], 1)];
+    return [text("Which one is to be reduced? The others are not kept."), ...job.offered.map((title, n) => choice(title, n + 1))];
+  }
+
   stop() {
     this.watching = false;
     clearTimeout(this.timer);
     this.place.hidden = true;
   }
 }
+
+const ACCEPT = { any_plane: "Take slices that are not axial", lossy: "Take images that were compressed with loss" };
+
+const text = (words) => Object.assign(document.createElement("div"), { textContent: words });
 
 const cell = (text) => Object.assign(document.createElement("td"), { textContent: text });
 

@@ -4,7 +4,8 @@ import { askJson, complain, layerPath, load } from "./data.js";
 import { WINDOWS, input } from "./input.js";
 import { Inside } from "./inside.js";
 import { drawProfile, outline, paintDoubt, paintLine } from "./overlay.js";
-import { Pane, resizePanes, setSpacing } from "./pane.js";
+import { Pane, resizePanes } from "./pane.js";
+import { slices } from "./slices.js";
 import { fillTables } from "./tables.js";
 
 const DIFFERENCE = [-200, 200];
@@ -23,7 +24,7 @@ export class Viewer {
     this.panes = [];
     this.maps = {};
     this.byChange = false;
-    setSpacing(about.spacing_mm);
+    this.flip = false;
     $("title").textContent = about.title;
     for (const id of ["viewer", "views", "windows", "overlays"]) $(id).hidden = false;
     this.fillWindows();
@@ -55,6 +56,7 @@ export class Viewer {
     for (const pane of this.panes) pane.remove();
     this.panes = [];
     $("panes").replaceChildren();
+    $("panes").classList.toggle("four", view === "side" && this.about.first.length > 3);
     this.inside.hide();
     if (view === "swipe") this.makeSwipe();
     else if (view === "inside") this.panes = this.inside.makePanes($("panes"));
@@ -66,9 +68,7 @@ export class Viewer {
   }
 
   makeSide() {
-    const names = this.about.layers.map((layer) => layer.name);
-    const wanted = this.about.kind === "reduction" ? names : [names[0], names.at(-2), names.at(-1)];
-    wanted.forEach((name, k) => {
+    this.about.first.forEach((name, k) => {
       const pane = new Pane($("panes"), `pane${k}`);
       pane.layer = name;
       const choice = document.createElement("select");
@@ -84,9 +84,7 @@ export class Viewer {
     const box = document.createElement("div");
     box.className = "pane";
     $("panes").append(box);
-    const names = this.about.layers.map((layer) => layer.name);
-    const wanted = this.about.kind === "reduction" ? ["before", "after"] : [names[0], names.at(-2)];
-    this.panes = wanted.map((name, k) => {
+    this.panes = this.about.swipe.map((name, k) => {
       const pane = new Pane(box, `swipe${k}`);
       Object.assign(pane.box.style, { position: "absolute", inset: "0" });
       pane.layer = name;
@@ -117,10 +115,9 @@ export class Viewer {
     place(this.share ?? 0.5);
   }
 
-  rangeOf(pane) {
-    if (pane.ownRange) return pane.ownRange;
-    return this.layer(pane.layer)?.is_difference || pane.isDifference ? this.differenceRange : this.range;
-  }
+  isDifference(pane) { return Boolean(pane.ownRange || this.layer(pane.layer)?.is_difference || pane.isDifference); }
+
+  rangeOf(pane) { return pane.ownRange ?? (this.isDifference(pane) ? this.differenceRange : this.range); }
 
   // Show the current slice everywhere.
   async refresh() {
@@ -139,6 +136,7 @@ export class Viewer {
     await Promise.all(this.panes.map((pane) => {
       pane.label = pane.title ?? this.layer(pane.layer).label;
       pane.range = this.rangeOf(pane);
+      pane.flip = this.flip && !this.isDifference(pane);
       return pane.show(pane.path_of ? pane.path_of(number) : layerPath(this.name, number, pane.layer));
     }));
     if (number !== this.number) return;
@@ -171,10 +169,11 @@ export class Viewer {
         if (this.line) paintLine(context, pane, this.line);
       });
       const [low, high] = this.rangeOf(pane);
-      pane.marks.textContent = `slice ${this.number + 1} of ${this.about.slices.length}   W ${Math.round(high - low)}  L ${Math.round((low + high) / 2)}   ${(100 * pane.viewport.getZoom()).toFixed(0)} %`;
+      const zoom = (100 * pane.viewport.getZoom()).toFixed(0);
+      pane.marks.textContent = `slice ${this.number + 1} of ${this.about.slices.length}\nW ${Math.round(high - low)}  L ${Math.round((low + high) / 2)}  ${zoom} %${pane.inverted ? "\ninverted" : ""}`;
     }
     $("profile").hidden = !this.line;
-    if (this.line) drawProfile($("profile"), this.panes, this.line, this.about.spacing_mm);
+    if (this.line) drawProfile($("profile"), this.panes, this.line);
   }
 
   // slices --------------------------------------------------------------------------------------------------------
@@ -195,53 +194,11 @@ export class Viewer {
       const [, known] = WINDOWS[button.dataset.window];
       button.classList.toggle("on", known[0] === range[0] && known[1] === range[1]);
     }
-    for (const pane of this.panes) pane.window(this.rangeOf(pane));
-    this.paint();
-  }
-
-  fillSlices() {
-    const order = this.about.slices.map((_, n) => n);
-    const change = (n) => this.about.slices[n].mean_change_hu ?? 0;
-    if (this.byChange) order.sort((a, b) => change(b) - change(a) || a - b);
-    const most = Math.max(1e-9, ...order.map(change));
-    $("slices").replaceChildren(...order.map((n) => {
-      const slice = this.about.slices[n];
-      const item = document.createElement("li");
-      item.dataset.number = n;
-      item.classList.toggle("clean", !slice.metal_pixels);
-      item.title = slice.reason || slice.status;
-      const text = this.about.kind === "evaluation" ? slice.status : slice.status === "unchanged" ? "no metal" : slice.status;
-      const told = slice.mean_change_hu ? `${slice.mean_change_hu.toFixed(1)} HU` : "";
-      item.append(...[n + 1, text, told].map((part) => Object.assign(document.createElement("span"), { textContent: part })));
-      item.append(Object.assign(document.createElement("i"), { style: `width:${100 * change(n) / most}%` }));
-      item.addEventListener("click", () => this.go(n));
-      return item;
-    }));
-    this.order = order;
-    $("by-number").classList.toggle("on", !this.byChange);
-    $("by-change").classList.toggle("on", this.byChange);
-    this.markSlice();
-  }
-
-  markSlice() {
-    for (const item of $("slices").children) {
-      const here = Number(item.dataset.number) === this.number;
-      item.classList.toggle("on", here);
-      if (here) item.scrollIntoView({ block: "nearest" });
+    for (const pane of this.panes) {
+      pane.flip = this.flip && !this.isDifference(pane);
+      pane.window(this.rangeOf(pane));
     }
-  }
-
-  go(number) {
-    const wanted = Math.min(this.about.slices.length - 1, Math.max(0, number));
-    if (wanted === this.number) return;
-    this.number = wanted;
-    this.refresh().catch(complain);
-  }
-
-  step(by) {
-    if (!this.byChange) { this.go(this.number + by); return; }
-    const place = this.order.indexOf(this.number) + by;
-    if (place >= 0 && place < this.order.length) this.go(this.order[place]);
+    this.paint();
   }
 
   // mouse and keys ------------------------------------------------------------------------------------------------
@@ -273,6 +230,7 @@ export class Viewer {
 
   reset() {
     for (const pane of this.panes) { pane.reset(); pane.touched = false; }
+    this.flip = false;
     this.setWindow(WINDOWS.soft[1], DIFFERENCE);
   }
 
@@ -288,7 +246,7 @@ export class Viewer {
   }
 }
 
-Object.assign(Viewer.prototype, input);
+Object.assign(Viewer.prototype, input, slices);
 
 export async function openResult(name) {
   const viewer = new Viewer(name, await askJson(`results/${name}`));

@@ -1,0 +1,52 @@
+// The list of slices: in order or by how much was changed, and the way from one to the next. These are methods of the viewer.
+
+import { complain } from "./data.js";
+
+const $ = (id) => document.getElementById(id);
+
+export const slices = {
+  fillSlices() {
+    const order = this.about.slices.map((_, n) => n);
+    const change = (n) => this.about.slices[n].mean_change_hu ?? 0;
+    if (this.byChange) order.sort((a, b) => change(b) - change(a) || a - b);
+    const most = Math.max(1e-9, ...order.map(change));
+    $("slices").replaceChildren(...order.map((n) => {
+      const slice = this.about.slices[n];
+      const item = document.createElement("li");
+      item.dataset.number = n;
+      item.classList.toggle("clean", !slice.metal_pixels);
+      item.title = slice.reason || slice.status;
+      const text = this.about.kind === "evaluation" ? slice.status : slice.status === "unchanged" ? "no metal" : slice.status;
+      const told = slice.mean_change_hu ? `${slice.mean_change_hu.toFixed(1)} HU` : "";
+      item.append(...[n + 1, text, told].map((part) => Object.assign(document.createElement("span"), { textContent: part })));
+      item.append(Object.assign(document.createElement("i"), { style: `width:${100 * change(n) / most}%` }));
+      item.addEventListener("click", () => this.go(n));
+      return item;
+    }));
+    this.order = order;
+    $("by-number").classList.toggle("on", !this.byChange);
+    $("by-change").classList.toggle("on", this.byChange);
+    this.markSlice();
+  },
+
+  markSlice() {
+    for (const item of $("slices").children) {
+      const here = Number(item.dataset.number) === this.number;
+      item.classList.toggle("on", here);
+      if (here) item.scrollIntoView({ block: "nearest" });
+    }
+  },
+
+  go(number) {
+    const wanted = Math.min(this.about.slices.length - 1, Math.max(0, number));
+    if (wanted === this.number) return;
+    this.number = wanted;
+    this.refresh().catch(complain);
+  },
+
+  step(by) {
+    if (!this.byChange) { this.go(this.number + by); return; }
+    const place = this.order.indexOf(this.number) + by;
+    if (place >= 0 && place < this.order.length) this.go(this.order[place]);
+  },
+};
