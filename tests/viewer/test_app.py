@@ -4,7 +4,9 @@ import io
 import time
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from acdnet.viewer.app import NOTICE, make_app
+from acdnet.viewer.inside import Inside
 from acdnet.viewer.jobs import Jobs, Limits
 from acdnet.viewer.result import open_result
 from tests.reduction.make import run, series
@@ -83,6 +86,55 @@ def test_slices_come_as_they_are(page: TestClient, reduced: Path) -> None:
     inside = page.get(f"{base}/slices/1/inside/about").json()
     assert inside["stages"] > 0
     assert array(page.get(f"{base}/slices/1/inside/artifacts/0/0"), "<i2").shape == (96, 96)
+
+
+def test_pictures_say_how_they_lie(reduced: Path, tmp_path: Path) -> None:
+    scan = series(tmp_path / "scan", (True,), PhotometricInterpretation="MONOCHROME1")
+    assert run("reduce", scan, tmp_path / "out").code == 0
+    app = make_app(TOKEN, {"plain": reduced, "dark": tmp_path / "out"}, port=PORT)
+    with TestClient(app, base_url=f"http://127.0.0.1:{PORT}") as client:
+        base = f"/{TOKEN}/api/results"
+        told = client.get(f"{base}/plain/slices/1/after").headers
+        assert (told["x-edges"], told["x-spacing"]) == ("A,L,P,R", "2,2")
+        assert "x-inverted" not in told
+        assert client.get(f"{base}/dark/slices/0/before").headers["x-inverted"] == "1"
+        assert "x-inverted" not in client.get(f"{base}/dark/slices/0/difference").headers
+        assert client.get(f"{base}/dark/slices/0/inside/images/1/0").headers["x-inverted"] == "1"
+        assert "x-inverted" not in client.get(f"{base}/dark/slices/0/inside/artifacts/0/0").headers
+
+
+def test_the_network_works_on_one_slice_at_a_time(reduced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go, running, most = Event(), Event(), 0, 0
+    computed: list[int] = []
+
+    def slow(_: Inside, number: int) -> dict[str, Any]:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        computed.append(number)
+        begun.set()
+        assert go.wait(30)
+        running -= 1
+        small = np.zeros((1, 3, 3), np.float32)
+        parts = ("images", "artifacts", "residuals", "maps", "kernels", "weights")
+        return {part: [small] for part in parts} | {"dictionary": small}
+
+    monkeypatch.setattr(Inside, "_compute", slow)
+    app = make_app(TOKEN, {"one": reduced, "two": reduced}, port=PORT)
+    with TestClient(app, base_url=f"http://127.0.0.1:{PORT}") as client, ThreadPoolExecutor(16) as pool:
+        paths = [f"/{TOKEN}/api/results/{name}/slices/{n}/inside/about" for name in ("one", "two") for n in (1, 2)]
+        first = pool.submit(client.get, paths[0])
+        assert begun.wait(30)
+        others = list(pool.map(client.get, paths * 3))
+        assert {answer.status_code for answer in others} == {503}
+        assert {answer.headers["retry-after"] for answer in others} == {"1"}
+        assert client.get(f"/{TOKEN}/api/results/two/slices/1/after").status_code == 200  # pictures do not wait
+        go.set()
+        assert first.result().status_code == 200
+        for path in paths * 2:
+            assert client.get(path).status_code == 200
+    assert most == 1
+    assert computed == [1, 2] * 4  # two are kept, whichever result they are of
 
 
 def wait(client: TestClient, name: str, state: str, seconds: float = 90.0) -> dict[str, Any]:

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import gc
 import json
 import shutil
+import tracemalloc
+import weakref
 from pathlib import Path
+from typing import Any
 
 import nibabel
 import numpy as np
 import pytest
 
 from acdnet.errors import InputRefused
+from acdnet.viewer.app import OPEN_RESULTS, Shown
 from acdnet.viewer.inside import Inside
-from acdnet.viewer.layer import Plane
+from acdnet.viewer.layer import Plane, edges
 from acdnet.viewer.result import open_result
 from tests.reduction.make import SPACING, run, series, volume
 from tests.train.make import small_store
@@ -122,6 +127,22 @@ def test_a_model_that_did_not_make_it_is_refused(reduced: Path, tmp_path: Path) 
     assert "is not the model" in Inside(result, "default").why_not()
 
 
+def test_why_there_are_no_stages(reduced: Path, tmp_path: Path) -> None:
+    scan = series(tmp_path / "scan", (True,))
+    assert run("reduce", scan, tmp_path / "li", "--method", "li").code == 0
+    why = Inside(open_result(tmp_path / "li")).why_not()
+    assert "made by LI" in why
+    assert "no network" in why
+    assert "--model" not in why
+    shutil.copytree(reduced, tmp_path / "out")
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    (tmp_path / "out/report.json").write_text(
+        json.dumps(report | {"weights": "0" * 64, "method": "CNNMAR (some-model)"})
+    )
+    why = Inside(open_result(tmp_path / "out"), "default").why_not()
+    assert "made by CNNMAR (some-model), another network" in why
+
+
 def test_an_evaluation(tmp_path: Path) -> None:
     store = small_store(tmp_path)
     assert run("evaluate", store, "--out", tmp_path / "out", "--methods", "input,li", "--lesions", 0).code == 0
@@ -130,8 +151,118 @@ def test_an_evaluation(tmp_path: Path) -> None:
     assert [layer["label"] for layer in about["layers"]] == [
         *("Input", "LI", "Truth", "Input - Truth", "LI - Truth", "LI - Input"),
     ]
+    assert about["first"] == ["m0", "m1", "clean", "m1-clean"]
+    assert [layer["is_difference"] for layer in about["layers"]] == [False] * 3 + [True] * 3
     assert about["tables"]
     assert result.image(0, "m1").shape == tuple(about["shape"])
+    assert np.array_equal(result.image(0, "m1-clean"), result.image(0, "m1") - result.image(0, "clean"))
+    assert np.array_equal(result.image(0, "m1-m0"), result.image(0, "m1") - result.image(0, "m0"))
     metal = result.metal(0)
     assert metal is not None
     assert metal.any()
+    manifest = json.loads((store / "manifest.json").read_text())
+    sizes = {(entry["pixel_mm"], entry["pixel_mm"]) for entry in manifest["slices"]}
+    assert {result.plane(n).spacing_mm for n in range(len(about["slices"]))} <= sizes
+    assert "evaluation" in Inside(result).why_not()
+
+    arrays = dict(np.load(tmp_path / "out/cases.npz"))
+    del arrays["pixel_mm"]  # as earlier versions wrote it
+    np.savez(tmp_path / "out/cases.npz", **arrays)
+    assert open_result(tmp_path / "out").plane(0).spacing_mm is None
+
+
+@pytest.mark.parametrize(
+    ("plane", "letters"),
+    [
+        ((1, 0, 0, 0, 1, 0), "ALPR"),  # lying on the back, seen from the feet
+        ((-1, 0, 0, 0, -1, 0), "PRAL"),  # lying on the belly
+        ((0, 1, 0, -1, 0, 0), "LPRA"),
+        ((1, 0, 0, 0, 0, -1), "HLFR"),  # coronal
+    ],
+)
+def test_edges_are_named_as_they_lie(plane: tuple[int, ...], letters: str) -> None:
+    top, right, bottom, left = edges(np.array(plane[:3]), np.array(plane[3:]))
+    assert top + right + bottom + left == letters
+
+
+def test_leaning_edges_have_two_letters() -> None:
+    turn, tilt = np.radians([30, 10])
+    down = np.array([-np.sin(turn), np.cos(turn), 0.0])
+    assert edges(np.array([np.cos(turn), np.sin(turn), 0.0]), down) == ("AL", "LP", "PR", "RA")
+    assert edges(np.array([1.0, 0, 0]), np.array([0, np.cos(tilt), -np.sin(tilt)])) == ("A", "L", "P", "R")
+
+
+def test_dark_and_light_are_told_by_the_file(tmp_path: Path) -> None:
+    scan = series(tmp_path / "scan", (True,), PhotometricInterpretation="MONOCHROME1")
+    assert run("reduce", scan, tmp_path / "out", "--method", "li").code == 0
+    result = open_result(tmp_path / "out")
+    assert result.plane(0).inverted
+    assert np.array_equal(result.image(0, "before"), np.rint(volume((True,))[0]))  # the numbers are what they are
+
+
+def nifti(path: Path, data: Any, affine: Any = None, code: int = 1) -> Path:
+    step, rows, columns = SPACING
+    image = nibabel.Nifti1Image(
+        data.transpose(2, 1, 0), np.diag([-columns, -rows, step, 1.0]) if affine is None else affine
+    )
+    image.set_sform(image.affine, code)
+    image.set_qform(image.affine, code)
+    nibabel.save(image, path)
+    return path
+
+
+def test_nifti_says_where_it_lies_if_it_knows(tmp_path: Path) -> None:
+    data = volume((True,)).astype(np.int16)
+    for code, wanted in ((1, ("A", "L", "P", "R")), (0, None)):
+        source = nifti(tmp_path / f"scan{code}.nii", data, code=code)
+        assert run("reduce", source, tmp_path / f"out{code}", "--method", "li").code == 0
+        assert open_result(tmp_path / f"out{code}").plane(0).edges == wanted
+
+
+@pytest.mark.parametrize("ending", ["nii", "nii.gz"])
+def test_fractions_come_out_within_half_a_unit(ending: str, tmp_path: Path) -> None:
+    data = volume() + np.float32(0.3)
+    source = nifti(tmp_path / f"scan.{ending}", data)
+    assert run("reduce", source, tmp_path / "out", "--method", "li").code == 0
+    result = open_result(tmp_path / "out")
+    assert np.array_equal(result.image(0, "before"), data[0])  # without metal: bit for bit
+    error = np.abs(result.image(1, "before") - data[1]).max()
+    assert 0 < error <= 0.501
+
+
+def test_packed_volumes_are_not_held_in_memory(tmp_path: Path) -> None:
+    size, out = 256, tmp_path / "out"
+    data = np.repeat(volume((True,), size=size).astype(np.int16), 100, 0)
+    out.mkdir()
+    for kind in ("reduced", "difference"):
+        nifti(out / f"{kind}.nii.gz", data)
+    report = {"slices": [{"number": n + 1, "status": "unchanged"} for n in range(len(data))], "method": "LI"}
+    (out / "report.json").write_text(json.dumps(report))
+    tracemalloc.start()
+    result = open_result(out)
+    for n in range(0, 100, 10):
+        assert np.array_equal(result.image(n, "after"), data[n])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < data.nbytes  # of two volumes, and of slices in floating-point numbers
+    assert sorted(file.name for file in out.iterdir()) == ["difference.nii.gz", "reduced.nii.gz", "report.json"]
+
+    short = (out / "reduced.nii.gz").read_bytes()
+    (out / "reduced.nii.gz").write_bytes(short[: len(short) // 2])
+    with pytest.raises(InputRefused, match="voxels cannot be read"):
+        open_result(out)
+
+
+def test_results_that_are_closed_are_gone_at_once(reduced: Path) -> None:
+    shown = Shown({f"r{n}": reduced for n in range(OPEN_RESULTS + 1)}, None)
+    first = weakref.ref(shown.open("r0")[0])
+    gc.disable()
+    try:
+        for n in range(1, OPEN_RESULTS):
+            shown.open(f"r{n}")
+        assert first() is not None
+        shown.open(f"r{OPEN_RESULTS}")
+        assert first() is None  # without waiting for the garbage collector
+    finally:
+        gc.enable()
+    assert len(shown.opened) == OPEN_RESULTS
