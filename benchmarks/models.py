@@ -1,15 +1,30 @@
-"""docs/models.md from the cards of the shipped models: `python -m benchmarks.models`."""
+"""docs/models.md from the cards of the shipped models: `python -m benchmarks.models`.
+
+Every ACDNet is shown at work on a phantom with a hip prosthesis, scanned in the protocol it was trained for.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from acdnet.config import config_to_dict
+import numpy as np
+
+from acdnet.config import ACDNetConfig, config_to_dict
+from acdnet.data.store import Pair
+from acdnet.evaluate.figures import draw_dictionary, draw_stages
+from acdnet.model.border import decompose_hu
+from acdnet.model.inference import InferenceACDNet
+from acdnet.physics.implants.anatomy import find_anatomy
+from acdnet.physics.implants.draw import draw_implant
+from acdnet.physics.phantom import make_phantom
+from acdnet.physics.simulate import simulate
 from acdnet.weights.card import Card
+from acdnet.weights.load import read_acdnet
 from acdnet.weights.shipped import shipped_cards
 from benchmarks.model import ROOT
 
-PAGE = ROOT / "docs" / "models.md"
+PAGE, PICTURES = ROOT / "docs" / "models.md", ROOT / "docs" / "pictures"
+SEED = 3_000_000
 HEAD = """# Models
 
 Written by `python -m benchmarks.models` from the cards beside the weights. Research use only. Not a medical device.
@@ -45,7 +60,29 @@ def section(card: Card, path: Path, aliases: list[str]) -> str:
     title = f"## {card.name}" + (f" (`{'`, `'.join(aliases)}`)" if aliases else "")
     table = ["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows)]
     scores = ["| score | |", "|---|---:|", *(f"| {name} | {value:g} |" for name, value in card.scores.items())]
-    return "\n".join([title, "", *table, "", *(scores if card.scores else ["No scores."]), ""])
+    shown = pictures(card, path) if isinstance(card.config, ACDNetConfig) else []
+    return "\n".join([title, "", *table, "", *(scores if card.scores else ["No scores."]), "", *shown])
+
+
+def pictures(card: Card, path: Path) -> list[str]:
+    """Draw the stages and the dictionary of a model; return the lines that show them."""
+    model, _ = read_acdnet(path)
+    protocol = card.training.protocol.split(", ")[0] if card.training else "clinical"
+    pair = scanned(protocol)
+    found = decompose_hu(InferenceACDNet(model), pair.corrupted, pair.li, pair.metal, details=True)
+    stages, dictionary = (PICTURES / f"model-{card.name}-{what}.png" for what in ("stages", "dictionary"))
+    draw_stages(pair, found, stages)
+    draw_dictionary(model.D.detach().numpy(), found, dictionary)
+    return [f"![{what.stem}](pictures/{what.name})\n" for what in (stages, dictionary)]
+
+
+def scanned(protocol: str) -> Pair:
+    """Scan a phantom with a hip prosthesis, none that was chosen for its looks."""
+    phantom = make_phantom("pelvis", SEED)
+    anatomy = find_anatomy(phantom.hu, phantom.pixel_mm)
+    metal = draw_implant(anatomy, np.random.default_rng(SEED), ("hip-cup",)).mask
+    made = simulate(phantom.hu, metal, protocol, SEED, phantom.pixel_mm, "titanium")
+    return Pair(made.clean, made.corrupted, made.li, metal)
 
 
 def main() -> None:

@@ -2,8 +2,8 @@
 
 SLICES are clean slices with an `index.csv` that names their splits, as `acdnet simulate` takes them. Implants are put
 into the slices of the splits `test` and `site_head`, in both protocols; every method is scored on every pair. The
-tables go into docs/results.md, the pictures beside it. What is simulated and scored already, in --folder, is not done
-again.
+tables go into docs/results.md, the pictures beside it, the scores of each shipped model into its card. What is
+simulated and scored already, in --folder, is not done again.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from acdnet.files import sha256
+from acdnet.evaluate.groups import Group, size_groups
+from acdnet.files import sha256, write_atomically
+from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import shipped_models
 from benchmarks.model import ROOT
 
 PROTOCOLS = ("syndeeplesion", "clinical")
 SPLITS = ("test", "site_head")
 CLASSICAL = ("input", "li", "nmar")
-PAIRS, SEED = 2, 11
+PAIRS, SEED, LESIONS = 2, 11, 20
 PAGE, PICTURES = ROOT / "docs" / "results.md", ROOT / "docs" / "pictures"
 TITLES = {
     "syndeeplesion": "the benchmark's protocol (`syndeeplesion`)",
@@ -50,6 +54,12 @@ def main() -> None:
             score(given, protocol, split)
     PAGE.write_text(page(given.folder))
     print(f"written: {PAGE.relative_to(ROOT)}")
+    for name, path in shipped_models().items():
+        card = read_card(path)
+        kept = {key: value for key, value in card.scores.items() if not key.startswith(SPLITS)}
+        new = replace(card, scores=kept | card_scores(given.folder, name))
+        write_atomically({card_path(path): new.to_json().encode()})
+        print(f"written: {card_path(path).name}")
 
 
 def simulate(given: argparse.Namespace, protocol: str, split: str) -> None:
@@ -84,8 +94,29 @@ def score(given: argparse.Namespace, protocol: str, split: str) -> None:
         return
     known.unlink(missing_ok=True)
     shutil.rmtree(out, ignore_errors=True)
-    _acdnet("evaluate", str(given.folder / f"{protocol}-{split}"), "--out", str(out), "--methods", given.methods)
+    options = ["--out", str(out), "--methods", given.methods]
+    if protocol == "clinical":  # lesions are put into images, without raw data
+        options += ["--lesions", str(LESIONS)]
+    _acdnet("evaluate", str(given.folder / f"{protocol}-{split}"), *options)
     known.write_text(json.dumps(asked))
+
+
+def card_scores(folder: Path, model: str) -> dict[str, float]:
+    """Return the scores of a model by split, protocol and metal size, as its card names them."""
+    scores = {}
+    for split in SPLITS:
+        for protocol in PROTOCOLS:
+            report: dict[str, Any] = json.loads((folder / f"{protocol}-{split}-scores" / "report.json").read_text())
+            rows = [row for row in report["scores"] if row["method"] == model]
+            groups = size_groups([row["metal_pixels"] for row in rows])
+            for group in (*groups, Group(0, sys.maxsize)):
+                found = [row for row in rows if group.holds(row["metal_pixels"])]
+                size = group.title if group in groups else "all sizes"
+                for key, unit in (("window_psnr", "window dB"), ("rmse_soft_hu", "soft tissue RMSE HU")):
+                    values = [row[key] for row in found if row[key] is not None]
+                    if values:
+                        scores[f"{split}, {protocol}, metal {size}: {unit}"] = round(fmean(values), 2)
+    return scores
 
 
 def _acdnet(*arguments: str) -> None:

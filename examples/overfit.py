@@ -27,7 +27,7 @@ from acdnet.train.processes import make_fabric
 SETTINGS = {
     "acdnet": {"patches": 3000, "batch": 2, "patch": 128, "rate": 5e-3, "average": 0.99},
     "cnnmar": {"patches": 6000, "batch": 8, "patch": 64, "rate": 1e-3, "average": 0.99},
-    "dudonet": {"patches": 300, "rate": 1e-3, "average": 0.97},
+    "dudonet": {"patches": 200, "rate": 1e-3, "average": 0.97},
 }
 """By kind of network, what was enough; those in both domains take whole slices."""
 
