@@ -21,6 +21,7 @@ import pytest
 from acdnet.viewer.app import NOTICE
 from acdnet.viewer.result import open_result
 from tests.reduction.make import run, series
+from tests.train.make import small_store
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
@@ -137,7 +138,7 @@ def test_a_result_is_looked_at(page: Any, reduced: Path) -> None:
             x, y = value(page, f"window.acdnet.panes[0].point({edge_row}, {edge_column})")
             page.mouse.move(box["x"] + x, box["y"] + y)
             until(page, f"document.getElementById('place').textContent === 'row {edge_row}, column {edge_column}'")
-            assert "Before 3071 HU" in page.inner_text("#values")
+            assert "Before: 3071 HU" in page.inner_text("#values")
             assert page.evaluate(BRIGHT, [x, y]) > 190  # and that is where it is bright
         page.keyboard.press("s")
 
@@ -207,8 +208,83 @@ def test_swipe_and_stages(page: Any, reduced: Path) -> None:
         until(page, "window.acdnet.panes[1].path.endsWith('artifacts/0/0')")
         page.click("#inside button[title='show map 2']")
         until(page, "window.acdnet.panes[2].path.endsWith('maps/0/1')")
+        assert value(page, "document.querySelector('#panes .pane:nth-child(3) .marks').textContent.includes('0 to ')")
+        slider = page.locator("#stage-slider").bounding_box()
+        y = slider["y"] + slider["height"] / 2
+        page.mouse.move(slider["x"] + 8, y)
+        page.mouse.down()
+        for step in range(1, 9):  # the slider stays under the hand that moves it
+            page.mouse.move(slider["x"] + 8 + step * (slider["width"] - 16) / 8, y)
+            page.wait_for_timeout(60)
+        page.mouse.up()
+        assert value(page, "window.acdnet.inside.t") == stages
+        until(page, f"window.acdnet.panes[1].path.endsWith('artifacts/{stages - 1}/0')")
         assert page.locator("#inside canvas").count() >= 32  # the dictionary, and the kernels of this slice
         assert page.is_visible("#notice")
+
+
+def test_marks_and_dark_images(page: Any, tmp_path: Path) -> None:
+    grey = {}
+    for kind in ("MONOCHROME2", "MONOCHROME1"):
+        scan = series(tmp_path / kind, (True,), PhotometricInterpretation=kind)
+        assert run("reduce", scan, tmp_path / f"{kind}-out", "--method", "li").code == 0
+        with Started("view", tmp_path / f"{kind}-out") as address:
+            page.goto(address)
+            until(page, READY)
+            page.wait_for_timeout(300)
+            edges = "[...document.querySelectorAll('.pane:first-child .edge')].map((edge) => edge.textContent).join('')"
+            assert value(page, edges) == "ALPR"
+            at = [value(page, f"window.acdnet.panes[{k}].point(50, 50)") for k in (0, 2)]
+            grey[kind] = [page.evaluate(BRIGHT.replace("panes[0]", f"panes[{k}]"), at[n]) for n, k in enumerate((0, 2))]
+            assert value(page, "window.acdnet.panes[0].value(50, 50)") == value(
+                page, "window.acdnet.panes[0].image.values[4850]"
+            )
+            page.keyboard.press("i")
+            page.wait_for_timeout(300)
+            turned = page.evaluate(BRIGHT, at[0])
+            assert turned == pytest.approx(255 - grey[kind][0], abs=2)
+            page.click("[data-view=inside]")
+            assert "LI, which is no network" in page.inner_text("#error")
+            assert value(page, "window.acdnet.view") == "side"
+    assert grey["MONOCHROME1"][0] == pytest.approx(255 - grey["MONOCHROME2"][0], abs=2)
+    assert grey["MONOCHROME1"][0] != grey["MONOCHROME2"][0]
+    assert grey["MONOCHROME1"][1] == grey["MONOCHROME2"][1]  # a difference is shown as always
+
+
+def test_an_evaluation_is_looked_at(page: Any, tmp_path: Path) -> None:
+    store = small_store(tmp_path)
+    assert run("evaluate", store, "--out", tmp_path / "out", "--methods", "input,li", "--lesions", 0).code == 0
+    result = open_result(tmp_path / "out")
+    with Started("view", tmp_path / "out") as address:
+        page.goto(address)
+        until(page, READY)
+        assert value(page, "window.acdnet.panes.map((pane) => pane.label).join()") == "Input,LI,Truth,LI - Truth"
+        for number in range(len(result.describe()["slices"])):
+            page.click(f"#slices li[data-number='{number}']")
+            until(page, f"window.acdnet.panes.every((pane) => pane.path.includes('slices/{number}/') && pane.image)")
+            page.wait_for_timeout(200)
+            assert value(page, "window.acdnet.panes[0].spacing") == pytest.approx(result.plane(number).spacing_mm)
+            shown = [value(page, f"window.acdnet.panes[{k}].value(30, 30)") for k in range(4)]
+            assert shown[3] == shown[1] - shown[2]
+        page.keyboard.press("t")
+        assert page.is_visible("#tables")
+        page.click("[data-view=inside]")
+        assert "evaluation" in page.inner_text("#error")
+
+
+def test_a_choice_is_made_in_the_page(page: Any, tmp_path: Path) -> None:
+    scan = series(tmp_path / "scan", (True,), ImageOrientationPatient=[1, 0, 0, 0, 0, -1])
+    with Started("serve", "--folder", tmp_path / "jobs") as address:
+        page.goto(address)
+        page.set_input_files("#pick-files", sorted(scan.iterdir()))
+        page.wait_for_selector("tr[data-state=failed] .choice", timeout=120_000)
+        assert "not axial" in page.inner_text("tr[data-state=failed]")
+        page.click(".choice")
+        page.wait_for_selector("tr[data-state=done]", timeout=120_000)
+        assert page.locator("#jobs tr").count() == 1
+        page.click("tr[data-state=done] >> text=Look")
+        until(page, READY)
+        assert page.inner_text(".pane:first-child .edge.top") == "H"
 
 
 def test_a_scan_is_dropped_and_taken_home(page: Any, reduced: Path, tmp_path: Path) -> None:

@@ -125,10 +125,12 @@ def test_jobs_of_an_earlier_version_are_read(tmp_path: Path) -> None:
 
 def _with_own_uids(folder: Path) -> Path:
     import pydicom
+    from pydicom.uid import UID
 
     for n, file in enumerate(sorted(folder.iterdir())):
         dataset = pydicom.dcmread(file, force=True)
-        dataset.SOPInstanceUID = dataset.file_meta.MediaStorageSOPInstanceUID = f"1.2.3.4.{n + 1}"
+        uid = UID(f"1.2.3.4.{n + 1}")
+        dataset.SOPInstanceUID = dataset.file_meta.MediaStorageSOPInstanceUID = uid
         dataset.save_as(file)
     return folder
 

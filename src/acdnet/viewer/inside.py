@@ -17,6 +17,10 @@ from acdnet.viewer.layer import Image, Result
 
 KEPT = 2
 """Slices whose stages are kept in memory, of all results together."""
+MAP_STEPS = 10_000
+"""Maps have no unit and any size; they are sent as whole numbers up to this one."""
+BRIGHT = 99.8
+"""Per cent of a map that are not brighter than what is shown as white."""
 
 
 class Busy(ResourceError):
@@ -154,7 +158,8 @@ class Inside:
             "stages": len(found["artifacts"]),
             "images": len(found["images"]),
             "maps": len(found["maps"][0]),
-            "map_peaks": [[float(m.max()) for m in maps] for maps in found["maps"]],
+            "map_peaks": [[_peak(m) for m in maps] for maps in found["maps"]],
+            "map_bright": [[float(np.percentile(m, BRIGHT)) / _peak(m) for m in maps] for maps in found["maps"]],
             "residual_hu": [float(np.sqrt(np.mean(r**2))) for r in found["residuals"]],
             "dictionary": _rounded(found["dictionary"]),
             "kernels": [_rounded(kernels) for kernels in found["kernels"]],
@@ -162,7 +167,7 @@ class Inside:
         }
 
     def image(self, number: int, kind: str, t: int, n: int = 0) -> Image:
-        """Return the image or artifact of stage t, its residual, or its map n."""
+        """Return the image or artifact of stage t, its residual, or its map n in parts of its peak."""
         found = self.stages(number)
         if kind not in ("images", "artifacts", "residuals", "maps") or not 0 <= t < len(found[kind]):
             raise InputRefused(f"no {kind} of stage {t}")
@@ -170,8 +175,12 @@ class Inside:
         if kind == "maps":
             if not 0 <= n < len(image):
                 raise InputRefused(f"no map {n}")
-            image = 1000.0 * image[n]  # thousandths: whole numbers are sent
+            image = np.asarray(image[n] * (MAP_STEPS / _peak(image[n])), np.float32)
         return image
+
+
+def _peak(values: NDArray[Any]) -> float:
+    return float(np.abs(values).max()) or 1.0
 
 
 def _rounded(values: NDArray[Any]) -> Any:

@@ -53,7 +53,7 @@ class Reduction:
     RescaleSlope that is not whole) come out within half a HU; and a pixel that held no number looks as it does after.
     """
 
-    layers = [Layer("before", "Before"), Layer("after", "After"), Layer("difference", "Difference", True)]  # noqa: RUF012
+    layers = [Layer("before", "Before"), Layer("after", "After"), Layer("difference", "After - Before", True)]  # noqa: RUF012
 
     def __init__(self, folder: Path, report: dict[str, Any]) -> None:
         self.folder, self.report = folder, report

@@ -55,8 +55,9 @@ export const input = {
     if (!pane?.shown) return;
     const [row, column] = pane.pixel(event);
     const told = this.panes.map((one) => [one.label, one.value(row, column), one.unit ?? "HU"]).filter(([, value]) => value !== null);
+    const digits = (value, unit) => (unit ? `${value} ${unit}` : value.toPrecision(3));
     $("place").textContent = told.length ? `row ${Math.round(row)}, column ${Math.round(column)}` : "";
-    $("values").textContent = told.map(([label, value, unit]) => `${label} ${value} ${unit}`).join("   ");
+    $("values").textContent = told.map(([label, value, unit]) => `${label}: ${digits(value, unit)}`).join("    ");
   },
 
   key(event) {

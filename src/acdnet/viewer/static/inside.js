@@ -4,6 +4,8 @@ import { askJson, complain } from "./data.js";
 import { Pane } from "./pane.js";
 
 const PATIENCE = 150; // ms
+const MAP_STEPS = 10000; // what the peak of a map is sent as
+const LEAST_BRIGHT = 0.01; // of the peak
 
 export class Inside {
   constructor(viewer, place) {
@@ -41,10 +43,12 @@ export class Inside {
       make(2, () => (this.map === null ? `residuals/${this.t - 1}/0` : `maps/${this.t - 1}/${this.map}`),
         () => (this.map === null ? `residual Y - X - A of stage ${this.t}` : `map M${this.map + 1} of stage ${this.t}`), true),
     ];
-    Object.defineProperty(this.panes[2], "ownRange", {
-      get: () => (this.map === null ? null : [0, Math.max(1, 1000 * this.about.map_peaks[this.t - 1][this.map])]),
+    const of = (values) => values[this.t - 1][this.map];
+    Object.defineProperties(this.panes[2], {
+      ownRange: { get: () => (this.map === null ? null : [0, MAP_STEPS * Math.max(LEAST_BRIGHT, of(this.about.map_bright))]) },
+      factor: { get: () => (this.map === null ? 1 : of(this.about.map_peaks) / MAP_STEPS) },
+      unit: { get: () => (this.map === null ? "HU" : "") },
     });
-    Object.defineProperty(this.panes[2], "unit", { get: () => (this.map === null ? "HU" : "/ 1000") });
     return this.panes;
   }
 
@@ -71,15 +75,13 @@ export class Inside {
     this.last.addEventListener("click", () => { this.final = !this.final; this.again(); });
     this.residuals = text("");
     this.stage = part("", this.slider, " ", this.last, this.residuals, text("each stage updates K, M and X once (Eqs. 10, 12, 14)"));
-    this.kernels = row([]);
     this.buttons = about.kernels[0].map((_, n) => this.button(n));
     this.weights = document.createElement("div");
     this.place.replaceChildren(
       this.stage,
-      part("Kernels D * K of this slice", this.kernels),
-      part("Maps M: where the kernels lie", row(this.buttons)),
+      part("Kernels D * K of this slice", row(this.buttons, 3), text("press one to see its map M: where it lies")),
       part("Dictionary D, common to all scans", row(about.dictionary.map((kernel) => picture(kernel, 24)), 8)),
-      part("Weights K of this slice", this.weights),
+      part("Weights K of this slice", this.weights, text("a row for each kernel, a column for each filter of D")),
     );
     this.update();
   }
@@ -92,14 +94,16 @@ export class Inside {
     this.last.classList.toggle("on", Boolean(this.final));
     const told = about.residual_hu.map((hu, n) => `${n + 1 === t ? "▸" : ""}${hu.toFixed(1)}`).join("  ");
     this.residuals.textContent = `root mean square of the residual by stage, HU: ${told}`;
-    this.kernels.replaceChildren(...about.kernels[t - 1].map((kernel) => picture(kernel, 40)));
-    this.buttons.forEach((button, n) => button.classList.toggle("on", this.map === n));
+    this.buttons.forEach((button, n) => {
+      button.classList.toggle("on", this.map === n);
+      button.firstChild.replaceWith(picture(about.kernels[t - 1][n], 40));
+    });
     this.weights.replaceChildren(weights(about.weights[t - 1]));
   }
 
   button(n) {
     const button = Object.assign(document.createElement("button"), { title: `show map ${n + 1}` });
-    button.append(Object.assign(document.createElement("span"), { textContent: `M${n + 1}`, style: "padding:.5em;line-height:2" }));
+    button.append(document.createElement("canvas"), Object.assign(document.createElement("span"), { textContent: `M${n + 1}` }));
     button.addEventListener("click", () => { this.map = this.map === n ? null : n; this.again(); });
     return button;
   }
@@ -118,9 +122,9 @@ function part(title, ...content) {
 
 const text = (words) => Object.assign(document.createElement("p"), { textContent: words });
 
-function row(items, across = 6) {
+function row(items, across) {
   const box = Object.assign(document.createElement("div"), { className: "maps" });
-  box.style.maxWidth = `${across * 46}px`;
+  box.style.setProperty("--across", across);
   box.append(...items);
   return box;
 }

@@ -52,7 +52,7 @@ export function paintDoubt(context, pane, doubt) {
   context.drawImage(colours(doubt), x0, y0, x1 - x0, y1 - y0);
   context.fillStyle = "#ffd21e";
   context.font = "12px system-ui";
-  context.fillText(`expected error, yellow to red: up to ${MOST_DOUBT} HU and more`, 8, 50);
+  context.fillText(`expected error, yellow to red: up to ${MOST_DOUBT} HU and more`, 8, 74);
 }
 
 export function paintLine(context, pane, line) {
@@ -85,7 +85,7 @@ export function drawProfile(canvas, panes, line) {
   const all = curves.flat().filter((value) => value !== null);
   if (!all.length) return;
   const low = Math.min(...all), high = Math.max(...all, low + 1);
-  const left = 60, right = width - 150, top = 14, bottom = height - 22;
+  const left = 72, right = width - 150, top = 14, bottom = height - 22;
   const y = (value) => bottom - (value - low) / (high - low) * (bottom - top);
   context.font = "12px system-ui";
   context.strokeStyle = "#2c343b";

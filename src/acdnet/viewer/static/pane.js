@@ -156,7 +156,7 @@ export class Pane {
     const image = this.image;
     const r = Math.round(row), c = Math.round(column);
     if (!image || r < 0 || c < 0 || r >= image.rows || c >= image.columns) return null;
-    return image.values[r * image.columns + c];
+    return image.values[r * image.columns + c] * (this.factor ?? 1);
   }
 
   // Where a row and column are on the canvas.

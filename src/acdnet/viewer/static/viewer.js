@@ -33,7 +33,7 @@ export class Viewer {
     this.inside = new Inside(this, $("inside"));
     fillTables(about.tables ?? []);
     document.querySelector("[data-overlay=doubt]").hidden = about.kind !== "reduction";
-    document.querySelector("[data-view=inside]").disabled = Boolean(about.no_stages);
+    document.querySelector("[data-view=inside]").classList.toggle("off", Boolean(about.no_stages)); // pressed, it says why
     document.querySelector("[data-view=inside]").title = about.no_stages || "3";
     this.listen();
   }
@@ -52,6 +52,7 @@ export class Viewer {
     if (view === "inside" && this.about.no_stages) { complain(new Error(this.about.no_stages)); return; }
     this.view = view;
     for (const button of $("views").children) button.classList.toggle("on", button.dataset.view === view);
+    $("place").textContent = $("values").textContent = "";
     const camera = this.panes[0]?.shown && this.panes[0].touched ? this.panes[0].camera() : null; // where one has zoomed to
     for (const pane of this.panes) pane.remove();
     this.panes = [];
@@ -170,7 +171,8 @@ export class Viewer {
       });
       const [low, high] = this.rangeOf(pane);
       const zoom = (100 * pane.viewport.getZoom()).toFixed(0);
-      pane.marks.textContent = `slice ${this.number + 1} of ${this.about.slices.length}\nW ${Math.round(high - low)}  L ${Math.round((low + high) / 2)}  ${zoom} %${pane.inverted ? "\ninverted" : ""}`;
+      const window_ = pane.ownRange ? `0 to ${(high * pane.factor).toPrecision(3)}` : `W ${Math.round(high - low)}  L ${Math.round((low + high) / 2)}`;
+      pane.marks.textContent = `slice ${this.number + 1} of ${this.about.slices.length}\n${window_}  ${zoom} %${pane.inverted ? "\ninverted" : ""}`;
     }
     $("profile").hidden = !this.line;
     if (this.line) drawProfile($("profile"), this.panes, this.line);
@@ -216,7 +218,11 @@ export class Viewer {
     for (const button of $("overlays").children) button.onclick = () => this.toggle(button.dataset.overlay);
     document.onkeydown = (event) => this.key(event);
     document.onkeyup = (event) => { if (event.key === " ") this.space = false; };
-    this.watcher = new ResizeObserver(() => { resizePanes(); this.paint(); });
+    this.watcher = new ResizeObserver(() => {
+      panes.classList.toggle("wide", panes.clientWidth > 2.4 * panes.clientHeight); // four panes side by side are larger there
+      resizePanes();
+      this.paint();
+    });
     this.watcher.observe(panes);
     this.toggle("metal", true);
     this.setWindow(this.range);
