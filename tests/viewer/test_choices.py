@@ -51,7 +51,7 @@ def ended(client: TestClient, name: str) -> dict[str, Any]:
 
 def test_one_of_several_series_is_chosen(client: TestClient, tmp_path: Path) -> None:
     first = series(tmp_path / "a", (True, False))
-    second = series(tmp_path / "b", (False, True, True), **OTHER)
+    second = series(tmp_path / "b", (False, True, True), **OTHER, **LOSSY)
     name = send(client, first, _with_own_uids(second))
     failed = ended(client, name)
     assert (failed["state"], failed["asks"]) == ("failed", "series")
@@ -63,11 +63,27 @@ def test_one_of_several_series_is_chosen(client: TestClient, tmp_path: Path) -> 
     wanted = next(n for n, title in enumerate(failed["offered"], 1) if title.startswith("3 slices"))
     assert client.post(f"{BASE}/{name}/choose", json={"answer": wanted}).json()["series"] == wanted
     assert client.post(f"{BASE}/{name}/choose", json={"answer": wanted}).status_code == 200  # twice is once
+    assert ended(client, name)["asks"] == "lossy"  # one question after the other
+    assert client.post(f"{BASE}/{name}/choose", json={"answer": 1}).json()["series"] == wanted
     done = ended(client, name)
     assert (done["state"], done["asks"], done["offered"]) == ("done", "", [])
     assert len(client.get(f"/{TOKEN}/api/results/{name}").json()["slices"]) == 3
     assert client.post(f"{BASE}/{name}/choose", json={"answer": 1}).status_code == 400
     assert not (tmp_path / "jobs" / name / "upload").exists()
+
+
+def test_after_a_choice_that_does_not_do_there_is_another(client: TestClient, tmp_path: Path) -> None:
+    ours = {"DerivationDescription": "Metal artifact reduction by LI, acdnet"}
+    first = series(tmp_path / "a", (True, False))
+    name = send(client, first, _with_own_uids(series(tmp_path / "b", (True, True, True), **OTHER, **ours)))
+    offered = ended(client, name)["offered"]
+    wrong, right = sorted((1, 2), key=lambda n: "made by acdnet" not in offered[n - 1])
+    client.post(f"{BASE}/{name}/choose", json={"answer": wrong})
+    failed = ended(client, name)
+    assert "take the original instead" in failed["message"]
+    assert (failed["asks"], failed["offered"]) == ("series", offered)
+    client.post(f"{BASE}/{name}/choose", json={"answer": right})
+    assert ended(client, name)["state"] == "done"
 
 
 @pytest.mark.parametrize(("tags", "asks", "option"), [(CORONAL, "any_plane", "non-axial"), (LOSSY, "lossy", "lossy")])

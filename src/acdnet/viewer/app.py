@@ -75,6 +75,8 @@ def make_app(token: str, results: dict[str, Path], jobs: Jobs | None = None, mod
     """Build the server for some results, and for uploads if there are jobs."""
     app = FastAPI(title="acdnet", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     shown = Shown(results, jobs, model)
+    for name in results:
+        shown.open(name)  # what cannot be shown is refused now, not in the page
     hosts = {f"{host}:{port}" for host in ("127.0.0.1", "localhost")} if port else None
     base = "/{key}"
 
@@ -206,9 +208,8 @@ def _add_jobs(app: FastAPI, base: str, jobs: Jobs, shown: Shown) -> None:
 
 
 def _check_number(result: Result, number: int) -> None:
-    count = len(result.describe()["slices"])
-    if not 0 <= number < count:
-        raise InputRefused(f"no slice {number}; there are {count}")
+    if not 0 <= number < result.count:
+        raise InputRefused(f"no slice {number}; there are {result.count}")
 
 
 def _plane_headers(plane: Plane, inverts: bool) -> dict[str, str]:

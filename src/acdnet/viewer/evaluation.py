@@ -34,7 +34,7 @@ class Comparison:
             raise InputRefused(f"{path}: is not whole ({error})") from error
         if len(shapes) != 1:
             raise InputRefused(f"{path}: has slices of {len(shapes)} sizes; they are of one")
-        self.shape = shapes.pop()
+        self.shape, self.count = shapes.pop(), len(self.names)
         self.pairs = self._pairs()
         labels = {f"m{k}": name for k, name in enumerate(self.methods)} | {"clean": "Truth"}
         differences = [Layer(name, f"{labels[a]} - {labels[b]}", True) for name, (a, b) in self.pairs.items()]

@@ -65,7 +65,8 @@ class _Files:
             hu = hounsfield(dataset, stored, padding_mask(dataset, stored), file)
             rows, columns = (float(mm) for mm in dataset.PixelSpacing)
             inverted = str(dataset.PhotometricInterpretation) == "MONOCHROME1"
-            return hu, Plane((rows, columns), edges(*plane_of(dataset, file)), inverted)
+            animal = str(dataset.get("AnatomicalOrientationType") or "") == "QUADRUPED"  # which has other letters
+            return hu, Plane((rows, columns), None if animal else edges(*plane_of(dataset, file)), inverted)
         except InputRefused:
             raise
         except Exception as error:

@@ -28,11 +28,13 @@ from acdnet.files import locked, write_atomically
 from acdnet.viewer.arrive import take_file
 from acdnet.viewer.queue import Queue
 from acdnet.viewer.states import (
+    ANY_PLANE,
     CANCELLED,
     DONE,
     ENDED,
     FAILED,
     JOB,
+    LOSSY,
     PROGRESS,
     QUEUED,
     RESULT,
@@ -206,7 +208,9 @@ class Jobs:
             most = len(job.offered) if job.asks == SERIES else 1
             if not 1 <= answer <= most:
                 raise InputRefused(f"there is no choice {answer}; there are {most}")
-            given: dict[str, Any] = {job.asks: answer if job.asks == SERIES else True}
+            given: dict[str, Any] = {job.asks: True}
+            if job.asks == SERIES:  # what was accepted of another one is not accepted of this
+                given = {SERIES: answer, ANY_PLANE: False, LOSSY: False}
             return self._enqueue(replace(job, state=QUEUED, message="", asks="", offered=(), **given))
 
     def _enqueue(self, job: Job) -> Job:

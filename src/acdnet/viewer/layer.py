@@ -44,6 +44,8 @@ class Result(Protocol):
 
     layers: list[Layer]
     report: dict[str, Any]
+    count: int
+    """How many slices there are."""
 
     def describe(self) -> dict[str, Any]:
         """Return what the page needs to know before it loads a slice."""

@@ -34,16 +34,17 @@ def run_server(
 
         from acdnet.viewer.app import make_app
         from acdnet.viewer.jobs import Jobs
-        from acdnet.viewer.result import open_result
     except ImportError as error:
         raise MissingExtra("the viewer", "fastapi uvicorn") from error
-    for folder in results.values():
-        open_result(folder)  # what cannot be shown is refused now, not in the page
     listening = _listen(port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    jobs = Jobs(uploads) if uploads is not None else None
-    app = make_app(token, results, jobs, model, port)
+    try:
+        jobs = Jobs(uploads) if uploads is not None else None
+        app = make_app(token, results, jobs, model, port)
+    except BaseException:
+        listening.close()
+        raise
     # no log of requests: their addresses hold the token
     config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from acdnet.errors import AcdnetError, ResourceError
+from acdnet.errors import AcdnetError, InputRefused, ResourceError
 from acdnet.files import write_atomically
 from acdnet.viewer.states import ANY_PLANE, LOSSY, PROGRESS, RESULT, SERIES, UPLOAD
 
@@ -44,6 +44,8 @@ def main() -> int:
     except AcdnetError as error:
         taken = isinstance(error, ResourceError) and "another process" in str(error)
         text, asks = _as_question(_without_paths(str(error), place))
+        if not asks and how[SERIES] and isinstance(error, InputRefused):
+            asks = SERIES  # another one may do
         tell(message=text, taken=taken, asks=asks, offered=_titles(place / UPLOAD) if asks == SERIES else [])
         return error.exit_code
     except Exception as error:
