@@ -197,8 +197,17 @@ def test_swipe_and_stages(page: Any, reduced: Path) -> None:
         assert value(page, "window.acdnet.share") < 0.45
         assert "inset" in value(page, "window.acdnet.panes[1].box.style.clipPath")
 
+        asked: list[str] = []
+
+        def busy_at_first(route: Any) -> None:
+            asked.append(route.request.url)
+            route.fulfill(status=503, json={"error": "busy"}) if len(asked) < 3 else route.continue_()
+
+        page.route("**/inside/about", busy_at_first)
         page.keyboard.press("3")
         page.wait_for_selector("#stage-slider", timeout=60_000)
+        assert len(asked) == 3  # it asks again by itself
+        assert not page.is_visible("#error")
         until(page, READY)
         stages = value(page, "window.acdnet.inside.about.stages")
         assert f"stage {stages} of {stages}" in page.inner_text("#panes")

@@ -170,6 +170,20 @@ def test_parallel_files_share_one_limit(tmp_path: Path) -> None:
     jobs.close()
 
 
+def test_what_was_being_written_goes(tmp_path: Path) -> None:
+    jobs = Jobs(tmp_path, start=False)
+    job = jobs.create(1, "dicom")
+    jobs.close()
+    (tmp_path / ".new-0123456789abcdef/upload").mkdir(parents=True)
+    (tmp_path / "..numbers.x.partial").touch()
+    for name in (".job.json.x.partial", ".progress.json.x.partial", "upload/.00001.part"):
+        (tmp_path / job.id / name).touch()
+    again = Jobs(tmp_path, start=False)
+    again.close()
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    assert left == [".numbers", job.id, f"{job.id}/job.json"]
+
+
 def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "holiday").mkdir()
     (tmp_path / ("0" * 16)).mkdir()

@@ -44,9 +44,12 @@ from acdnet.viewer.states import (
     UPLOADING,
     Job,
     clear,
+    clear_staged,
 )
 
 ID = re.compile(r"[0-9a-f]{16}")
+NUMBERS = ".numbers"
+"""Where the last number that was given is kept."""
 NEW, GONE = ".new-", ".gone-"
 """How names begin of what is being made, and of what is being deleted; neither is a job."""
 
@@ -84,6 +87,7 @@ class Jobs:
 
     def _read_all(self) -> dict[str, Job]:
         found = {}
+        clear_staged(self.folder, (NUMBERS,))
         for place in self.folder.iterdir():
             if place.name.startswith((NEW, GONE)):
                 shutil.rmtree(place, ignore_errors=True)
@@ -168,7 +172,7 @@ class Jobs:
 
     def _number(self) -> int:
         """Return the next number; none is given twice, even if the last was deleted."""
-        counter = self.folder / ".numbers"
+        counter = self.folder / NUMBERS
         with suppress(OSError, ValueError):
             return self._count(counter, int(counter.read_text()) + 1)
         return self._count(counter, max((job.number for job in self.jobs.values()), default=0) + 1)

@@ -41,3 +41,11 @@ def clear(place: Path, job: Job) -> None:
     kept = {DONE: (RESULT,), FAILED: (UPLOAD,) if job.asks else ()}.get(job.state, ())
     for name in {UPLOAD, RESULT, f".{RESULT}.partial"} - {*kept}:
         shutil.rmtree(place / name, ignore_errors=True)
+    clear_staged(place, (JOB, PROGRESS))
+
+
+def clear_staged(place: Path, names: tuple[str, ...]) -> None:
+    """Remove what a process that was killed had begun to write of some files."""
+    for name in names:
+        for staged in place.glob(f".{name}.*.partial"):
+            staged.unlink(missing_ok=True)

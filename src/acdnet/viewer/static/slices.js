@@ -16,7 +16,7 @@ export const slices = {
       item.dataset.number = n;
       item.classList.toggle("clean", !slice.metal_pixels);
       item.title = slice.reason || slice.status;
-      const text = this.about.kind === "evaluation" ? slice.status : slice.status === "unchanged" ? "no metal" : slice.status;
+      const text = this.about.kind === "evaluation" ? `\u200e${slice.status}\u200e` : slice.status === "unchanged" ? "no metal" : slice.status;
       const told = this.about.kind === "evaluation" ? `${slice.metal_pixels} px` : slice.mean_change_hu ? `${slice.mean_change_hu.toFixed(1)} HU` : "";
       item.append(...[n + 1, text, told].map((part) => Object.assign(document.createElement("span"), { textContent: part })));
       item.append(Object.assign(document.createElement("i"), { style: `width:${100 * change(n) / most}%` }));
@@ -24,6 +24,7 @@ export const slices = {
       return item;
     }));
     this.order = order;
+    $("slices").classList.toggle("cases", this.about.kind === "evaluation");
     for (const id of ["by-number", "by-change"]) $(id).hidden = this.about.kind === "evaluation";
     $("by-number").classList.toggle("on", !this.byChange);
     $("by-change").classList.toggle("on", this.byChange);
