@@ -14,7 +14,7 @@ import pytest
 
 from acdnet.errors import InputRefused
 from acdnet.viewer.app import OPEN_RESULTS, Shown
-from acdnet.viewer.inside import Inside
+from acdnet.viewer.inside import Desk, Inside
 from acdnet.viewer.layer import Plane, edges
 from acdnet.viewer.result import open_result
 from tests.reduction.make import SPACING, run, series, volume
@@ -125,6 +125,22 @@ def test_a_model_that_did_not_make_it_is_refused(reduced: Path, tmp_path: Path) 
     result = open_result(tmp_path / "out")
     assert "--model" in Inside(result).why_not()
     assert "is not the model" in Inside(result, "default").why_not()
+
+
+def test_nothing_is_kept_of_a_result_that_was_closed(reduced: Path) -> None:
+    desk = Desk()
+    inside, other = (Inside(open_result(reduced), "", desk) for _ in range(2))
+
+    def compute() -> dict[str, Any]:
+        inside.forget()  # somebody deletes the scan meanwhile
+        return {}
+
+    desk.work((inside.owner, 1), compute)
+    assert not desk.kept
+    desk.work((other.owner, 1), dict)
+    assert list(desk.kept) == [(other.owner, 1)]
+    other.forget()
+    assert not desk.kept
 
 
 def test_why_there_are_no_stages(reduced: Path, tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ class Desk:
     def __init__(self) -> None:
         self.lock, self.working = Lock(), Lock()
         self.kept: OrderedDict[tuple[object, int], dict[str, Any]] = OrderedDict()
+        self.gone: set[object] = set()
+        """Results that were closed while something was computed."""
         self.loaded: tuple[Any, Any] = (None, None)
 
     def find(self, key: tuple[object, int]) -> dict[str, Any] | None:
@@ -51,9 +53,11 @@ class Desk:
             self._make_room(KEPT - 1)
             found = compute()
             with self.lock:
-                self.kept[key] = found
+                if key[0] not in self.gone:
+                    self.kept[key] = found
             return found
         finally:
+            self.gone.clear()  # nobody else is at work who could bring something back
             self.working.release()
 
     def _make_room(self, most: int) -> None:
@@ -62,8 +66,10 @@ class Desk:
                 self.kept.popitem(last=False)
 
     def forget(self, owner: object) -> None:
-        """Drop all that is kept of a result."""
+        """Drop all that is kept of a result, and what is being computed of it."""
         with self.lock:
+            if self.working.locked():
+                self.gone.add(owner)
             for key in [key for key in self.kept if key[0] is owner]:
                 del self.kept[key]
 
