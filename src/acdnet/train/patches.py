@@ -19,7 +19,7 @@ AIR_HU = -900.0
 """A patch whose mean lies below shows nothing but air and is drawn again."""
 ATTEMPTS = 10
 CANDIDATES = 3
-"""Places that are compared where a patch is to show a strong artifact."""
+"""Places, in as many pairs, that are compared where a patch is to show a strong artifact."""
 
 
 class Window(NamedTuple):
@@ -54,11 +54,9 @@ class Patches:
         """Return patch n; every set is drawn from equally often."""
         rng = np.random.default_rng([self.seed, n])
         which = int(rng.integers(len(self.sets)))
-        index = int(rng.integers(self.counts[which]))
         focused = rng.random() < self.focus
-        best = self._draw(which, index, rng)
-        for _ in range(CANDIDATES - 1 if focused else 0):
-            best = max(best, self._draw(which, index, rng), key=_strength)
+        drawn = [self._draw(which, rng) for _ in range(CANDIDATES if focused else 1)]
+        index, best = max(drawn, key=lambda one: _strength(one[1]))
         flips = [axis for axis in (-2, -1) if rng.random() < 0.5]
         stack = self.example(which, index, best)
         return stack.flip(flips) if flips else stack
@@ -69,15 +67,16 @@ class Patches:
         images = (network_from_hu(image) for image in (pair.corrupted, pair.li, pair.clean))
         return torch.from_numpy(np.stack([*images, ~pair.metal])).float()
 
-    def _draw(self, which: int, index: int, rng: np.random.Generator) -> Window:
-        pairs = self.sets[which]
+    def _draw(self, which: int, rng: np.random.Generator) -> tuple[int, Window]:
+        """Draw a pair and a place in it that shows more than air."""
+        pairs, index = self.sets[which], int(rng.integers(self.counts[which]))
         for _ in range(ATTEMPTS):
             y, x = rng.integers(0, pairs.size - self.size + 1, 2)
             rows, columns = slice(y, y + self.size), slice(x, x + self.size)
             patch = pairs.read(index, rows, columns)
             if patch.clean.mean() > AIR_HU:
                 break
-        return Window(patch, rows, columns)
+        return index, Window(patch, rows, columns)
 
 
 def _strength(window: Window) -> float:
