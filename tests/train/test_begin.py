@@ -64,7 +64,7 @@ def test_start_from(tmp_path: Path) -> None:
     save_model(model, path, name="short", summary="short", architecture="acdnet-s")
     sizes = {"T": 3, "N": 2, "d": 3, "p": 3, "N_p": 4, "blocks": 1}
     config = from_dict({"model": {"start_from": str(path), **sizes}})
-    assert make_model(config).config == replace(SMALL, T=3, N_p=4)
+    assert make_model(config)[0].config == replace(SMALL, T=3, N_p=4)
     for other in ({"T": 1}, {"N": 1}, {"N_p": 1}):
         with pytest.raises(ConfigError, match="cannot be grown"):
             make_model(from_dict({"model": {"start_from": str(path), **sizes, **other}}))

@@ -189,8 +189,23 @@ def test_starting_from_a_model(store: Path, tmp_path: Path) -> None:
     from acdnet.train.config import from_dict
 
     train(from_dict(given), resume=False)
-    first, second = (read_acdnet(tmp_path / name / "model.safetensors")[0] for name in "ab")
+    (first, early), (second, late) = (read_acdnet(tmp_path / name / "model.safetensors") for name in "ab")
     assert torch.allclose(first.D, second.D, atol=1e-5)
+    assert early.training
+    assert late.training
+    assert (early.training.patches_seen, late.training.patches_seen) == (4, 8)
+    assert late.training.patients == early.training.patients
+
+
+def test_a_model_is_not_validated_on_what_it_began_with(store: Path, tmp_path: Path) -> None:
+    train(small_config(store, tmp_path / "a", patches=4), resume=False)
+    given = small_config(store, tmp_path / "b", patches=4).to_dict()
+    given["model"]["start_from"] = str(tmp_path / "a/model.safetensors")
+    given["data"] |= {"train_splits": ["val"], "val_splits": ["train"]}
+    from acdnet.train.config import from_dict
+
+    with pytest.raises(InputRefused, match="trained on patients of data"):
+        train(from_dict(given), resume=False)
 
 
 RANKS = """

@@ -9,6 +9,7 @@ from acdnet.train.config import TrainConfig
 from acdnet.train.grow import fits, grown
 from acdnet.train.lessons.acdnet import ACDNetLesson
 from acdnet.train.lessons.lesson import Lesson
+from acdnet.weights.card import Training
 from acdnet.weights.load import read_model
 from acdnet.weights.networks import Network, build
 from acdnet.weights.shipped import find_model
@@ -28,14 +29,14 @@ def make_lesson(config: NetworkConfig) -> Lesson:
     return DualLesson()
 
 
-def make_model(config: TrainConfig) -> Network:
-    """Return the network of a run, in training mode."""
+def make_model(config: TrainConfig) -> tuple[Network, Training | None]:
+    """Return the network of a run, in training mode, and what it has seen before."""
     wanted = config.model.network()
     if not config.model.start_from:
-        return build(wanted).train()
-    model, _ = read_model(find_model(config.model.start_from))
+        return build(wanted).train(), None
+    model, card = read_model(find_model(config.model.start_from))
     if model.config == wanted:
-        return model.train()
+        return model.train(), card.training
     if isinstance(model, ACDNet) and isinstance(wanted, ACDNetConfig) and fits(model.config, wanted):
-        return grown(model, wanted).train()
+        return grown(model, wanted).train(), card.training
     raise ConfigError(f"model.start_from: {config.model.start_from} cannot be grown into this architecture")

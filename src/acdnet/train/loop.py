@@ -68,7 +68,10 @@ class Trainer:
         torch.manual_seed(config.training.seed)
         self.lesson = make_lesson(config.model.network())
         self.lesson.check(config, fabric.world_size)
-        self.raw: Network = synchronised(channels_last(make_model(config)), fabric.device)
+        model, self.before = make_model(config)
+        if self.before and not set(self.before.patients).isdisjoint(marks(self.val)):
+            raise InputRefused(f"model.start_from: {config.model.start_from} was trained on patients of data.val")
+        self.raw: Network = synchronised(channels_last(model), fabric.device)
         for module in self.raw.modules():
             if isinstance(module, Trunk):
                 module.frugal = config.model.frugal
@@ -270,7 +273,7 @@ class Trainer:
             hours=round(self.seconds / 3600, 2),
             licences="; ".join(licences)[:LONGEST_TEXT],
             patients=marks(self.train),
-        )
+        ).after(self.before)
 
 
 def train(config: TrainConfig, resume: bool) -> Card | None:

@@ -54,6 +54,21 @@ class Training:
     patients: tuple[str, ...] = ()
     """Marks of the patients (`acdnet.data.pairs.marks`), so that nobody scores a model on those it learnt from."""
 
+    def after(self, before: Training | None) -> Training:
+        """Return all that a model has seen which was trained `before` and went on from there."""
+        if before is None:
+            return self
+        return Training(
+            data=f"{before.data}; then {self.data}"[:LONGEST_TEXT],
+            protocol=", ".join(sorted({*before.protocol.split(", "), *self.protocol.split(", ")})),
+            patches_seen=before.patches_seen + self.patches_seen,
+            hours=round(before.hours + self.hours, 2),
+            licences="; ".join(sorted({*before.licences.split("; "), *self.licences.split("; ")} - {""}))[
+                :LONGEST_TEXT
+            ],
+            patients=tuple(sorted({*before.patients, *self.patients})),
+        )
+
 
 @dataclass(frozen=True)
 class Card:
