@@ -33,7 +33,7 @@ clean:
 .venv/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) "$$(grep '^torch==' constraints.txt)"
-	$(PIP) --editable .
+	$(PIP) --editable ".[viewer]"
 	touch $@
 
 .venv/.installed-dev: .venv/.installed

@@ -36,5 +36,7 @@ def demo(
     for path in (*result.folders, result.picture):
         name = {"original": "DICOM series", "result": "result"}.get(path.name, "picture")
         console.print(f"{name}: {path.relative_to(here) if path.is_relative_to(here) else path}")
-    console.print("Next: open report.html in a result, or give `acdnet reduce` a series of your own.")
+    shown = result.folders[1]
+    shown = shown.relative_to(here) if shown.is_relative_to(here) else shown
+    console.print(f"Next: look at a result with `acdnet view {shown}`, or give `acdnet reduce` a series of your own.")
     console.print("Research use only. Not a medical device.", style="dim")

@@ -46,7 +46,10 @@ class Case:
                 raise InputRefused(f"{self.info.name}: the pixel size is not known")
             return self.from_image()
         if self.sinogram is None:
-            raise InputRefused("the store has no sinograms, which this method needs; simulate with --sinograms")
+            raise InputRefused(
+                "the store has no sinograms: simulate with --sinograms, or leave out the methods that need them "
+                "(--methods input,li,acdnet has none)"
+            )
         geometry = FanBeam.benchmark(len(image))
         trace = project(torch.from_numpy(metal).float(), geometry) > 0
         return Measured(image, metal, torch.from_numpy(self.sinogram), trace, geometry, "benchmark")
