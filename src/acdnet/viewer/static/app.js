@@ -1,27 +1,39 @@
 // Begin: open the one result there is, or the page that takes scans.
 
 import { askJson, complain } from "./data.js";
+import { $ } from "./dom.js";
 import { startEngine } from "./pane.js";
 import { Uploads } from "./uploads.js";
-import { openResult } from "./viewer.js";
+import { Viewer } from "./viewer.js";
 
-const $ = (id) => document.getElementById(id);
 let viewer = null;
 let uploads = null;
+let wishes = 0; // what was wanted last: an answer to an earlier wish is dropped
 
+// Open a result. The page that one is on stays until there is something to show.
 async function look(name) {
-  uploads?.stop();
-  $("home").hidden = uploads === null;
-  viewer = await openResult(name);
-  window.acdnet = viewer; // for the console, and for tests
+  const wish = ++wishes;
+  try {
+    const about = await askJson(`results/${name}`);
+    if (wish !== wishes) return;
+    uploads?.stop();
+    $("home").hidden = uploads === null;
+    viewer?.close();
+    viewer = new Viewer(name, about);
+    window.acdnet = viewer; // for the console, and for tests
+    await viewer.open();
+  } catch (error) {
+    if (wish === wishes) throw error;
+  }
 }
 
 function home() {
+  wishes++;
   viewer?.close();
   viewer = null;
   $("home").hidden = true;
   $("title").textContent = "";
-  uploads ??= new Uploads($("start"), (name) => look(name));
+  uploads ??= new Uploads($("start"), look);
   uploads.start();
 }
 
@@ -35,4 +47,4 @@ async function begin() {
   else await look(about.results[0]);
 }
 
-begin().catch(complain);
+begin().catch((error) => complain(error, true));

@@ -1,9 +1,12 @@
 // What the server knows: requests, and the slices that were loaded, as plain numbers.
 
-const KEPT = 600; // slices of all layers that stay in memory
+import { $ } from "./dom.js";
+
+const MOST_KEPT = 384 * 2 ** 20; // bytes of images and maps that stay in memory; those that were not used for longest go first
 
 const BUSY = 503;
 const PATIENCE = 1000; // ms
+const READABLE = 8000; // ms that a message stays
 
 // Ask the server. While it is busy, ask again as long as the answer is still wanted.
 export async function ask(path, options = {}, wanted = () => true) {
@@ -22,19 +25,31 @@ export async function ask(path, options = {}, wanted = () => true) {
 
 export const askJson = async (path, options, wanted) => (await ask(path, options, wanted)).json();
 
-const arrays = new Map();
+const arrays = new Map(); // path -> {promise, bytes}, the one used last at the end
+let kept = 0;
 
 // Return an image of the server, or null where there is none: {rows, columns, values}, and where they are known the
 // spacing of rows and columns in mm, what of the patient lies at the edges, and whether large numbers are dark. Asked once.
 export function load(path, Kind = Int16Array) {
-  if (!arrays.has(path)) {
-    arrays.set(path, fetchArray(path, Kind).catch((error) => { arrays.delete(path); throw error; }));
-    for (const old of arrays.keys()) {
-      if (arrays.size <= KEPT) break;
-      arrays.delete(old);
-    }
+  const entry = arrays.get(path) ?? { promise: fetchArray(path, Kind), bytes: 0 };
+  if (arrays.delete(path)) {
+    arrays.set(path, entry);
+    return entry.promise;
   }
-  return arrays.get(path);
+  arrays.set(path, entry);
+  entry.promise.then((array) => keep(entry, array?.values.byteLength ?? 0), () => arrays.delete(path));
+  return entry.promise;
+}
+
+function keep(entry, bytes) {
+  entry.bytes = bytes;
+  kept += bytes;
+  for (const [path, old] of arrays) {
+    if (kept <= MOST_KEPT) break;
+    if (old === entry || !old.bytes) continue; // what is under way is wanted
+    arrays.delete(path);
+    kept -= old.bytes;
+  }
 }
 
 async function fetchArray(path, Kind) {
@@ -51,10 +66,12 @@ async function fetchArray(path, Kind) {
 export const layerPath = (result, number, layer) => `results/${result}/slices/${number}/${layer}`;
 
 let timer;
-export function complain(error) {
-  const place = document.getElementById("error");
+
+// Tell what went wrong: for a while, or for good where the page has nothing else to show.
+export function complain(error, stays = false) {
+  const place = $("error");
   place.textContent = error.message ?? String(error);
   place.hidden = false;
   clearTimeout(timer);
-  timer = setTimeout(() => { place.hidden = true; }, 8000);
+  if (!stays) timer = setTimeout(() => { place.hidden = true; }, READABLE);
 }

@@ -1,6 +1,7 @@
 // Mouse and keys, as radiology viewers have them. These are methods of the viewer.
 
 import { complain } from "./data.js";
+import { $, short } from "./dom.js";
 
 export const WINDOWS = {
   soft: ["Soft tissue", [-160, 240], "s"],
@@ -8,16 +9,20 @@ export const WINDOWS = {
   lung: ["Lung", [-1350, 150], "l"],
   wide: ["Wide", [-1000, 3000], "w"],
 };
-const $ = (id) => document.getElementById(id);
+const NARROWEST = 2; // window, in numbers of the image
+const NEAREST = 4, FARTHEST = 2000; // mm, half the height of a picture
+const NOTCH = 50; // pixels of the wheel that are a slice: a notch of a mouse is more, a trackpad tells many small ones
+const LINE = 20; // pixels of a line, for wheels that count lines
+const MOST_ZOOMED = 100; // pixels of the wheel that count in one event
 
 export const input = {
   paneAt(event) { return this.panes.find((pane) => pane.box.contains(event.target)); },
 
   press(event) {
     const pane = this.paneAt(event);
-    if (!pane || event.target.closest("select, .bar")) return;
+    if (!pane?.shown || event.target.closest("select, .bar")) return;
     event.preventDefault();
-    const begin = { x: event.clientX, y: event.clientY, camera: pane.camera(), range: [...this.rangeOf(pane)] };
+    const begin = { x: event.clientX, y: event.clientY, camera: pane.camera(), range: this.rangeOf(pane.shown), content: pane.shown };
     const kind = event.shiftKey ? "line" : event.button === 2 ? "zoom" : event.button === 1 || this.space ? "pan" : "window";
     if (kind === "line") this.line = { from: pane.pixel(event), to: pane.pixel(event) };
     const move = (now) => this.drag(kind, pane, begin, now);
@@ -33,35 +38,58 @@ export const input = {
       this.paint();
     } else if (kind === "window") {
       const [low, high] = begin.range;
-      const width = Math.max(2, (high - low) * Math.exp(dx / 300)), level = (low + high) / 2 + dy * (high - low) / 500;
-      const range = [level - width / 2, level + width / 2];
-      if (this.rangeOf(pane) === this.differenceRange) this.setWindow(this.range, range);
-      else this.setWindow(range);
+      const width = Math.max(NARROWEST, (high - low) * Math.exp(dx / 300)), level = (low + high) / 2 + dy * (high - low) / 500;
+      this.setRange(begin.content, [level - width / 2, level + width / 2]);
+    } else if (kind === "zoom") {
+      this.zoom(begin.camera, Math.exp(dy / 200));
     } else {
-      const { focalPoint: [x, y, z], parallelScale } = begin.camera;
+      const [x, y, z] = begin.camera.focalPoint;
       const [mmX, mmY] = pane.distance(dx, dy);
-      if (kind === "zoom") this.look({ focalPoint: [x, y, z], parallelScale: Math.min(2000, Math.max(4, parallelScale * Math.exp(dy / 200))) });
-      else this.look({ focalPoint: [x - mmX, y - mmY, z], parallelScale });
+      this.look({ ...begin.camera, focalPoint: [x - mmX, y - mmY, z] });
     }
   },
 
   look(camera) {
-    for (const pane of this.panes) { pane.look(camera); pane.touched = true; }
-    this.paint();
+    this.camera = camera;
+    this.placeCameras();
+  },
+
+  zoom(camera, by) {
+    this.look({ ...camera, parallelScale: Math.min(FARTHEST, Math.max(NEAREST, camera.parallelScale * by)) });
+  },
+
+  // Go on by a slice for a notch of a mouse, or for as much of a trackpad's small steps; with ctrl, zoom.
+  wheel(event) {
+    event.preventDefault();
+    const by = event.deltaY * (event.deltaMode ? LINE : 1);
+    if (event.ctrlKey) {
+      const pane = this.panes.find((one) => one.shown);
+      if (pane) this.zoom(pane.camera(), Math.exp(Math.max(-MOST_ZOOMED, Math.min(MOST_ZOOMED, by)) / 200));
+      return;
+    }
+    if (Math.sign(by) !== Math.sign(this.wheeled)) this.wheeled = 0;
+    this.wheeled += by;
+    if (Math.abs(this.wheeled) < NOTCH) return;
+    this.step(Math.sign(by));
+    this.wheeled = Math.abs(by) < NOTCH ? this.wheeled - NOTCH * Math.sign(by) : 0;
   },
 
   hover(event) {
-    const pane = this.paneAt(event);
-    if (!pane?.shown) return;
-    const [row, column] = pane.pixel(event);
-    const told = this.panes.map((one) => [one.label, one.value(row, column), one.unit ?? "HU"]).filter(([, value]) => value !== null);
-    const digits = (value, unit) => (unit ? `${value} ${unit}` : value.toPrecision(3));
+    this.pointer = event;
+    this.tellValues();
+  },
+
+  // Write the values under the pointer of what is shown now.
+  tellValues() {
+    const pane = this.pointer && this.paneAt(this.pointer);
+    const [row, column] = pane?.shown ? pane.pixel(this.pointer) : [-1, -1];
+    const told = this.panes.map((one) => [one.shown, one.value(row, column)]).filter(([, value]) => value !== null);
     $("place").textContent = told.length ? `row ${Math.round(row)}, column ${Math.round(column)}` : "";
-    $("values").textContent = told.map(([label, value, unit]) => `${label}: ${digits(value, unit)}`).join("    ");
+    $("values").textContent = told.map(([{ label, unit }, value]) => `${label}: ${unit ? `${value} ${unit}` : short(value)}`).join("    ");
   },
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.target.closest("input, select, dialog")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, dialog")) return;
     if (event.key === " " && event.target.closest("button")) return;
     const key = event.key.toLowerCase();
     const found = Object.values(WINDOWS).find(([, , letter]) => letter === key);
@@ -75,12 +103,12 @@ export const input = {
     else if (key === "m") this.toggle("metal");
     else if (key === "e") this.toggle("doubt");
     else if (key === "t") $("tables-button").click();
-    else if (key === "i") { this.flip = !this.flip; this.setWindow(this.range); }
+    else if (key === "i") { this.flip = !this.flip; this.applyWindows(); }
     else if (key === "0") this.reset();
     else if (key === "c") { this.byChange = true; this.fillSlices(); this.step(1); }
     else if (key === "+" || key === "-") {
-      const camera = this.panes[0].camera();
-      this.look({ ...camera, parallelScale: camera.parallelScale * (key === "+" ? 0.8 : 1.25) });
+      const pane = this.panes.find((one) => one.shown);
+      if (pane) this.zoom(pane.camera(), key === "+" ? 0.8 : 1.25);
     } else if (key === "escape") { this.line = null; this.paint(); }
     else if (key === " ") this.space = true;
     else if (key === "?") $("keys").showModal();

@@ -1,9 +1,11 @@
 // One picture: a Cornerstone viewport, and a canvas over it for outlines, maps and lines.
 
-import { Enums, RenderingEngine, imageLoader, init, metaData, setUseCPURendering, utilities } from "./cornerstone.js";
+import { Enums, RenderingEngine, cache, imageLoader, init, metaData, setUseCPURendering, utilities } from "./cornerstone.js";
 import { load } from "./data.js";
+import { make } from "./dom.js";
 
 const SCHEME = "acdnet";
+const MOST_PICTURES = 256 * 2 ** 20; // bytes of images that Cornerstone keeps; six of 4096 x 4096
 let engine;
 const shapes = new Map(); // image id -> rows, columns and spacing
 const EDGES = ["top", "right", "bottom", "left"];
@@ -11,6 +13,7 @@ const EDGES = ["top", "right", "bottom", "left"];
 export async function startEngine() {
   setUseCPURendering(true); // quick on every computer, with or without a graphics card
   await init();
+  cache.setMaxCacheSize(MOST_PICTURES); // it would take 3 GB
   imageLoader.registerImageLoader(SCHEME, (id) => ({ promise: makeImage(id) }));
   metaData.addProvider(describe, 1000);
   engine = new RenderingEngine("acdnet");
@@ -62,61 +65,80 @@ function describe(type, id) {
   }
 }
 
+// What a pane is asked to show, and then shows.
+export function content(given) {
+  return {
+    number: 0, // slice, from 0
+    path: "", // where the server has it
+    label: "", // what it is called
+    kind: "image", // or "difference" or "map": each kind has its own window
+    white: 1, // of a map: which of its numbers is white at first
+    unit: "HU", // of its values; "" where they have none
+    factor: 1, // what one of its numbers is in that unit
+    maps: null, // promise of what can be laid over it, {metal, doubt}
+    ...given,
+  };
+}
+
 export class Pane {
-  constructor(parent, name) {
+  // `plan` tells what the pane is to show of a slice.
+  constructor(parent, name, plan) {
     this.name = name;
-    this.box = document.createElement("div");
-    this.box.className = "pane";
-    this.element = document.createElement("div");
-    this.element.className = "image";
-    this.over = document.createElement("canvas");
-    this.over.className = "over";
-    this.marks = document.createElement("div");
-    this.marks.className = "marks";
-    this.edges = EDGES.map((side) => Object.assign(document.createElement("div"), { className: `edge ${side}` }));
-    this.box.append(this.element, this.over, this.marks, ...this.edges);
+    this.plan = plan;
+    this.element = make("div", { className: "image" });
+    this.over = make("canvas", { className: "over" });
+    this.marks = make("div", { className: "marks" });
+    this.edges = EDGES.map((side) => make("div", { className: `edge ${side}` }));
+    this.head = null; // where the label is written, if anywhere
+    this.box = make("div", { className: "pane" }, this.element, this.over, this.marks, ...this.edges);
     parent.append(this.box);
     engine.enableElement({ viewportId: name, element: this.element, type: Enums.ViewportType.STACK });
     this.viewport = engine.getViewport(name);
-    this.path = "";
-    this.image = null;
+    this.wanted = null; // content that was asked for last
+    this.placed = null; // content that was given to Cornerstone last
+    this.shown = null; // content that is on the screen; null: nothing is
+    this.image = null; // its numbers
+    this.maps = {}; // what can be laid over it
+    this.size = ""; // rows, columns and spacing of what was shown last
     this.flip = false;
+  }
+
+  addHead(className = "label") {
+    this.head = make("div", { className });
+    this.box.append(this.head);
   }
 
   get spacing() { return this.image?.spacing ?? [1, 1]; }
 
-  // Show an image of the server; what is asked for later wins.
-  async show(path) {
-    this.path = path;
-    let image;
-    try { image = await load(path); } catch (error) { this.blank(); throw error; }
-    if (this.path !== path) return false;
-    const same = this.image && String([image.rows, image.columns, image.spacing]) === this.kind;
-    this.kind = String([image.rows, image.columns, image.spacing]);
-    this.image = image;
-    this.edges.forEach((edge, k) => { edge.textContent = image.edges[k] ?? ""; });
-    this.box.classList.remove("blank");
-    const id = `${SCHEME}:${path}`;
-    const first = !this.shown;
-    const camera = first ? null : this.camera();
-    await this.viewport.setStack([id]);
-    if (this.path !== path) return false;
-    this.shown = true;
-    if (camera && same) this.look(camera);
-    else if (camera) this.reset(); // another size: what was looked at is not there
-    if (this.range) this.window(this.range);
-    return true;
+  // Show some content when it is there; what is asked for later wins. Label and number change with the picture, not before.
+  // `dress` is called then: for window, camera and overlays.
+  async show(wanted, dress) {
+    this.wanted = wanted;
+    try {
+      const [image, maps] = await Promise.all([load(wanted.path), wanted.maps]);
+      if (this.wanted !== wanted) return;
+      this.placed = wanted;
+      await this.viewport.setStack([`${SCHEME}:${wanted.path}`]);
+      if (this.placed !== wanted) return;
+      Object.assign(this, { shown: wanted, image, maps: maps ?? {}, size: String([image.rows, image.columns, image.spacing]) });
+      this.edges.forEach((edge, k) => { edge.textContent = image.edges[k] ?? ""; });
+      if (this.head) this.head.textContent = wanted.label;
+      this.box.classList.remove("blank");
+      dress(this);
+    } catch (error) {
+      if (this.wanted !== wanted) return;
+      this.blank();
+      throw error;
+    }
   }
 
   // Show nothing rather than something that is not what was asked for.
   blank() {
-    this.path = "";
-    this.image = null;
+    Object.assign(this, { wanted: null, placed: null, shown: null, image: null, maps: {} });
     this.box.classList.add("blank");
   }
 
   window(range) {
-    this.range = range;
     if (!this.shown) return;
     this.viewport.setProperties({ voiRange: { lower: range[0], upper: range[1] }, invert: this.inverted });
     this.viewport.render();
@@ -124,16 +146,18 @@ export class Pane {
 
   get inverted() { return Boolean(this.image?.inverted) !== this.flip; }
 
-  // Look at a point of the image from a distance: half the height of the picture, in mm.
-  look({ focalPoint, parallelScale }) {
+  // Look at a point of the image from a distance (half the height of the picture, in mm), if it was meant for an image of
+  // this size; or at all of it.
+  look(camera) {
     if (!this.shown) return;
-    this.viewport.setCamera({ focalPoint, parallelScale });
+    if (camera?.size === this.size) this.viewport.setCamera({ focalPoint: camera.focalPoint, parallelScale: camera.parallelScale });
+    else this.viewport.resetCamera();
     this.viewport.render();
   }
 
   camera() {
     const { focalPoint, parallelScale } = this.viewport.getCamera();
-    return { focalPoint: [...focalPoint], parallelScale };
+    return { focalPoint: [...focalPoint], parallelScale, size: this.size };
   }
 
   // How far a way on the screen is in the image, in mm.
@@ -141,8 +165,6 @@ export class Pane {
     const [a, b] = [this.viewport.canvasToWorld([0, 0]), this.viewport.canvasToWorld([dx, dy])];
     return [b[0] - a[0], b[1] - a[1]];
   }
-
-  reset() { if (this.shown) { this.viewport.resetCamera(); this.viewport.render(); } }
 
   // Row and column under a point of the screen; whole numbers are the middles of pixels. Cornerstone, drawing without a
   // graphics card, counts from the corner of the image instead.
@@ -156,7 +178,7 @@ export class Pane {
     const image = this.image;
     const r = Math.round(row), c = Math.round(column);
     if (!image || r < 0 || c < 0 || r >= image.rows || c >= image.columns) return null;
-    return image.values[r * image.columns + c] * (this.factor ?? 1);
+    return image.values[r * image.columns + c] * this.shown.factor;
   }
 
   // Where a row and column are on the canvas.
@@ -176,6 +198,7 @@ export class Pane {
   }
 
   remove() {
+    this.blank();
     engine.disableElement(this.name);
     this.box.remove();
   }

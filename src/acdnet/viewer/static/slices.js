@@ -1,8 +1,7 @@
 // The list of slices: in order or by how much was changed, and the way from one to the next. These are methods of the viewer.
 
 import { complain } from "./data.js";
-
-const $ = (id) => document.getElementById(id);
+import { $, make } from "./dom.js";
 
 export const slices = {
   fillSlices() {
@@ -12,14 +11,13 @@ export const slices = {
     const most = Math.max(1e-9, ...order.map(change));
     $("slices").replaceChildren(...order.map((n) => {
       const slice = this.about.slices[n];
-      const item = document.createElement("li");
+      const item = make("li", { title: slice.reason || slice.status });
       item.dataset.number = n;
       item.classList.toggle("clean", !slice.metal_pixels);
-      item.title = slice.reason || slice.status;
       const text = this.about.kind === "evaluation" ? `\u200e${slice.status}\u200e` : slice.status === "unchanged" ? "no metal" : slice.status;
       const told = this.about.kind === "evaluation" ? `${slice.metal_pixels} px` : slice.mean_change_hu ? `${slice.mean_change_hu.toFixed(1)} HU` : "";
-      item.append(...[n + 1, text, told].map((part) => Object.assign(document.createElement("span"), { textContent: part })));
-      item.append(Object.assign(document.createElement("i"), { style: `width:${100 * change(n) / most}%` }));
+      item.append(...[n + 1, text, told].map((part) => make("span", { textContent: part })));
+      item.append(make("i", { style: `width:${100 * change(n) / most}%` }));
       item.addEventListener("click", () => this.go(n));
       return item;
     }));

@@ -1,6 +1,7 @@
 // The first page of `acdnet serve`: drop a scan, watch it, open it, take it home, delete it.
 
 import { askJson, complain } from "./data.js";
+import { make } from "./dom.js";
 
 const AT_A_TIME = 4;
 const EVERY = 700; // ms between two looks at the queue
@@ -9,7 +10,7 @@ export class Uploads {
   constructor(place, open) {
     this.place = place;
     this.open = open;
-    this.sending = new Map(); // job id -> {done, total, stop}
+    this.sending = new Map(); // job id -> {done, total: bytes; stopped: whether it was cancelled; requests: those under way}
     this.place.hidden = false;
     this.place.innerHTML = `
       <div id="drop"><p><b>Drop a CT scan here</b>: a folder of DICOM files, or one NIfTI volume.</p>
@@ -20,10 +21,10 @@ export class Uploads {
     const drop = place.querySelector("#drop");
     drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
     drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-    drop.addEventListener("drop", async (event) => {
+    drop.addEventListener("drop", (event) => {
       event.preventDefault();
       drop.classList.remove("over");
-      this.send(await dropped(event.dataTransfer)).catch(complain);
+      dropped(event.dataTransfer).then((files) => this.send(files)).catch(complain);
     });
     for (const [button, input] of [["#folder", "#pick-folder"], ["#file", "#pick-files"]]) {
       const pick = place.querySelector(input);
@@ -91,7 +92,7 @@ export class Uploads {
   }
 
   line(job) {
-    const line = document.createElement("tr");
+    const line = make("tr");
     line.dataset.job = job.id;
     line.dataset.state = job.state;
     const when = new Date(job.created * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
@@ -103,11 +104,11 @@ export class Uploads {
       state.textContent = job.progress.total ? `${job.progress.what} ${job.progress.done} of ${job.progress.total}` : job.progress.what;
       state.append(bar(job.progress.done, job.progress.total));
     }
-    if (job.message) state.append(Object.assign(document.createElement("div"), { textContent: job.message, style: "color:var(--warn)" }));
+    if (job.message) state.append(make("div", { textContent: job.message, style: "color:var(--warn)" }));
     if (job.asks) state.append(...this.question(job));
-    const actions = document.createElement("td");
+    const actions = make("td");
     const act = (text, run) => {
-      const button = Object.assign(document.createElement("button"), { textContent: text });
+      const button = make("button", { textContent: text });
       button.addEventListener("click", () => Promise.resolve(run()).catch(complain));
       actions.append(button, " ");
     };
@@ -134,12 +135,12 @@ export class Uploads {
   question(job) {
     const answer = (number) => askJson(`jobs/${job.id}/choose`, { method: "POST", body: JSON.stringify({ answer: number }) });
     const choice = (words, number) => {
-      const button = Object.assign(document.createElement("button"), { textContent: words, className: "choice" });
+      const button = make("button", { textContent: words, className: "choice" });
       button.addEventListener("click", () => answer(number).then(() => this.watch()).catch(complain));
       return button;
     };
     if (job.asks !== "series") return [choice(ACCEPT[job.asks], 1)];
-    return [text("Which one is to be reduced? The others are not kept."), ...job.offered.map((title, n) => choice(title, n + 1))];
+    return [make("div", { textContent: "Which one is to be reduced? The others are not kept." }), ...job.offered.map((title, n) => choice(title, n + 1))];
   }
 
   stop() {
@@ -151,15 +152,9 @@ export class Uploads {
 
 const ACCEPT = { any_plane: "Take slices that are not axial", lossy: "Take images that were compressed with loss" };
 
-const text = (words) => Object.assign(document.createElement("div"), { textContent: words });
+const cell = (text) => make("td", { textContent: text });
 
-const cell = (text) => Object.assign(document.createElement("td"), { textContent: text });
-
-function bar(done, total) {
-  const made = document.createElement("progress");
-  if (total) { made.max = total; made.value = done; }
-  return made;
-}
+const bar = (done, total) => make("progress", total ? { max: total, value: done } : {});
 
 // fetch cannot tell how much was sent; XMLHttpRequest can.
 function put(path, file, state) {

@@ -1,35 +1,43 @@
 // A result on the screen: slices, panes that move together, windows, overlays, profile.
 
-import { askJson, complain, layerPath, load } from "./data.js";
+import { complain, layerPath, load } from "./data.js";
+import { $, make, short } from "./dom.js";
 import { WINDOWS, input } from "./input.js";
 import { Inside } from "./inside.js";
-import { drawProfile, outline, paintDoubt, paintLine } from "./overlay.js";
-import { Pane, resizePanes } from "./pane.js";
+import { outline, paintDoubt, paintLine } from "./overlay.js";
+import { resizePanes } from "./pane.js";
+import { drawProfile } from "./profile.js";
 import { slices } from "./slices.js";
 import { fillTables } from "./tables.js";
+import { views } from "./views.js";
 
 const DIFFERENCE = [-200, 200];
-const $ = (id) => document.getElementById(id);
+const WHOLE_MAP = [0, 1]; // in parts of what is white at first
+const AHEAD = [1, -1, 2, -2, 3]; // slices that are loaded before they are asked for, from the one that is shown
 
 export class Viewer {
   constructor(name, about) {
     this.name = name;
     this.about = about;
     this.view = "side";
-    this.number = 0;
-    this.range = WINDOWS.soft[1];
-    this.differenceRange = DIFFERENCE;
+    this.number = 0; // slice that is wanted; each pane knows what it shows
+    this.ranges = { image: WINDOWS.soft[1], difference: DIFFERENCE, map: WHOLE_MAP };
+    this.camera = null; // where one has zoomed to, and in an image of which size
     this.overlays = { metal: true, doubt: false };
     this.line = null;
     this.panes = [];
-    this.maps = {};
     this.byChange = false;
     this.flip = false;
+    this.share = 0.5; // of the width, left of the bar of a swipe
+    this.pointer = null; // where the pointer was last over a picture
+    this.wheeled = 0; // pixels of the wheel that were not a whole slice yet
+    this.space = false; // whether the key is down
+    this.closed = false;
     $("title").textContent = about.title;
     for (const id of ["viewer", "views", "windows", "overlays"]) $(id).hidden = false;
     this.fillWindows();
     this.fillSlices();
-    $("cautions").replaceChildren(...about.cautions.map((text) => Object.assign(document.createElement("p"), { textContent: text })));
+    $("cautions").replaceChildren(...about.cautions.map((text) => make("p", { textContent: text })));
     this.inside = new Inside(this, $("inside"));
     fillTables(about.tables ?? []);
     document.querySelector("[data-overlay=doubt]").hidden = about.kind !== "reduction";
@@ -46,160 +54,129 @@ export class Viewer {
 
   // panes ---------------------------------------------------------------------------------------------------------
 
-  layer(name) { return this.about.layers.find((layer) => layer.name === name); }
-
   async setView(view) {
     if (view === "inside" && this.about.no_stages) { complain(new Error(this.about.no_stages)); return; }
     this.view = view;
     for (const button of $("views").children) button.classList.toggle("on", button.dataset.view === view);
-    $("place").textContent = $("values").textContent = "";
-    const camera = this.panes[0]?.shown && this.panes[0].touched ? this.panes[0].camera() : null; // where one has zoomed to
     for (const pane of this.panes) pane.remove();
-    this.panes = [];
     $("panes").replaceChildren();
     $("panes").classList.toggle("four", view === "side" && this.about.first.length > 3);
     this.inside.hide();
-    if (view === "swipe") this.makeSwipe();
-    else if (view === "inside") this.panes = this.inside.makePanes($("panes"));
-    else this.makeSide();
+    this.panes = view === "swipe" ? this.makeSwipe() : view === "inside" ? this.inside.makePanes($("panes")) : this.makeSide();
+    this.tellValues();
     await this.refresh();
+    if (this.closed) return;
     resizePanes();
-    for (const pane of this.panes) { pane.reset(); if (camera) pane.look(camera); }
-    this.paint();
+    this.placeCameras();
   }
-
-  makeSide() {
-    this.about.first.forEach((name, k) => {
-      const pane = new Pane($("panes"), `pane${k}`);
-      pane.layer = name;
-      const choice = document.createElement("select");
-      choice.append(...this.about.layers.map((layer) => new Option(layer.label, layer.name)));
-      choice.value = name;
-      choice.addEventListener("change", () => { pane.layer = choice.value; this.refresh().catch(complain); });
-      pane.box.append(choice);
-      this.panes.push(pane);
-    });
-  }
-
-  makeSwipe() {
-    const box = document.createElement("div");
-    box.className = "pane";
-    $("panes").append(box);
-    this.panes = this.about.swipe.map((name, k) => {
-      const pane = new Pane(box, `swipe${k}`);
-      Object.assign(pane.box.style, { position: "absolute", inset: "0" });
-      pane.layer = name;
-      const label = document.createElement("div");
-      label.className = k ? "label right" : "label";
-      label.textContent = this.layer(name).label;
-      pane.box.append(label);
-      return pane;
-    });
-    const bar = document.createElement("div");
-    bar.className = "bar";
-    bar.id = "swipe-bar";
-    box.append(bar);
-    const place = (share) => {
-      this.share = Math.min(0.98, Math.max(0.02, share));
-      bar.style.left = `${100 * this.share}%`;
-      this.panes[1].box.style.clipPath = `inset(0 0 0 ${100 * this.share}%)`;
-    };
-    bar.addEventListener("pointerdown", (event) => {
-      bar.setPointerCapture(event.pointerId);
-      event.stopPropagation();
-    });
-    bar.addEventListener("pointermove", (event) => {
-      if (!bar.hasPointerCapture(event.pointerId)) return;
-      const edge = box.getBoundingClientRect();
-      place((event.clientX - edge.left) / edge.width);
-    });
-    place(this.share ?? 0.5);
-  }
-
-  isDifference(pane) { return Boolean(pane.ownRange || this.layer(pane.layer)?.is_difference || pane.isDifference); }
-
-  rangeOf(pane) { return pane.ownRange ?? (this.isDifference(pane) ? this.differenceRange : this.range); }
 
   // Show the current slice everywhere.
   async refresh() {
     const number = this.number;
     this.markSlice();
-    this.maps = {};
-    if (this.view === "inside") {
-      try {
-        await this.inside.load(number);
-      } catch (error) {
-        if (number === this.number) for (const pane of this.panes) pane.blank();
-        throw error;
-      }
+    if (this.view === "inside" && !(await this.inside.load(number))) return;
+    try {
+      await Promise.all(this.panes.map((pane) => pane.show(pane.plan(number), (shown) => this.dress(shown))));
+    } finally {
+      if (number === this.number) this.paint();
     }
-    if (number !== this.number) return;
-    await Promise.all(this.panes.map((pane) => {
-      pane.label = pane.title ?? this.layer(pane.layer).label;
-      pane.range = this.rangeOf(pane);
-      pane.flip = this.flip && !this.isDifference(pane);
-      return pane.show(pane.path_of ? pane.path_of(number) : layerPath(this.name, number, pane.layer));
-    }));
-    if (number !== this.number) return;
-    const about = this.about.slices[number];
-    if (about.metal_pixels) {
+    if (number === this.number) this.ahead();
+  }
+
+  // What can be laid over a slice. A picture is shown without it rather than not at all.
+  async loadMaps(number) {
+    if (!this.about.slices[number].metal_pixels) return {};
+    try {
       const [metal, doubt] = await Promise.all([
         load(layerPath(this.name, number, "metal"), Uint8Array),
         load(layerPath(this.name, number, "doubt"), Uint16Array),
       ]);
-      if (number !== this.number) return;
-      this.maps = { metal, doubt };
+      return { metal, doubt };
+    } catch (error) {
+      if (number === this.number) complain(error);
+      return {};
     }
-    this.paint();
-    this.ahead(number);
   }
 
-  ahead(number) {
-    if (this.view === "inside") return;
-    for (const next of [number + 1, number - 1, number + 2, number - 2, number + 3]) {
-      if (next < 0 || next >= this.about.slices.length) continue;
-      for (const pane of this.panes) load(layerPath(this.name, next, pane.layer)).catch(() => {});
+  ahead() {
+    if (this.view === "inside" || this.closed) return;
+    const here = this.order.indexOf(this.number);
+    for (const next of AHEAD.map((by) => this.order[here + by])) {
+      if (next === undefined) continue;
+      for (const pane of this.panes) load(pane.plan(next).path).catch(() => {}); // with its maps
     }
+  }
+
+  // Window, camera and overlays for what a pane shows now.
+  dress(pane) {
+    this.window(pane);
+    pane.look(this.camera);
+    this.paintPane(pane);
+  }
+
+  placeCameras() {
+    for (const pane of this.panes) pane.look(this.camera);
+    this.paint();
+  }
+
+  paintPane(pane) {
+    const { shown, maps } = pane;
+    pane.draw((context) => {
+      if (this.overlays.doubt && maps.doubt) paintDoubt(context, pane, maps.doubt);
+      if (this.overlays.metal && maps.metal) outline(context, pane, maps.metal);
+      if (this.line) paintLine(context, pane, this.line);
+    });
+    if (!shown) { pane.marks.textContent = ""; return; }
+    const [low, high] = this.rangeOf(shown);
+    const zoom = (100 * pane.viewport.getZoom()).toFixed(0);
+    const told = shown.unit ? `W ${Math.round(high - low)}  L ${Math.round((low + high) / 2)}` : `${short(low * shown.factor)} to ${short(high * shown.factor)}`;
+    pane.marks.textContent = `slice ${shown.number + 1} of ${this.about.slices.length}\n${told}  ${zoom} %${pane.inverted ? "\ninverted" : ""}`;
   }
 
   paint() {
-    for (const pane of this.panes) {
-      pane.draw((context) => {
-        if (this.overlays.doubt && this.maps.doubt) paintDoubt(context, pane, this.maps.doubt);
-        if (this.overlays.metal && this.maps.metal) outline(context, pane, this.maps.metal);
-        if (this.line) paintLine(context, pane, this.line);
-      });
-      const [low, high] = this.rangeOf(pane);
-      const zoom = (100 * pane.viewport.getZoom()).toFixed(0);
-      const window_ = pane.ownRange ? `0 to ${(high * pane.factor).toPrecision(3)}` : `W ${Math.round(high - low)}  L ${Math.round((low + high) / 2)}`;
-      pane.marks.textContent = `slice ${this.number + 1} of ${this.about.slices.length}\n${window_}  ${zoom} %${pane.inverted ? "\ninverted" : ""}`;
-    }
-    $("profile").hidden = !this.line;
-    if (this.line) drawProfile($("profile"), this.panes, this.line);
+    for (const pane of this.panes) this.paintPane(pane);
+    this.tellValues();
+    $("profile").hidden = !this.line || this.closed;
+    if (!$("profile").hidden) drawProfile($("profile"), this.panes, this.line);
   }
 
-  // slices --------------------------------------------------------------------------------------------------------
+  // windows -------------------------------------------------------------------------------------------------------
 
   fillWindows() {
     $("windows").replaceChildren(...Object.entries(WINDOWS).map(([name, [label, range, key]]) => {
-      const button = Object.assign(document.createElement("button"), { textContent: label, title: key.toUpperCase() });
+      const button = make("button", { textContent: label, title: key.toUpperCase() });
       button.dataset.window = name;
       button.addEventListener("click", () => this.setWindow(range));
       return button;
     }));
   }
 
-  setWindow(range, difference = null) {
-    this.range = range;
-    if (difference) this.differenceRange = difference;
+  rangeOf({ kind, white }) { return kind === "map" ? this.ranges.map.map((part) => part * white) : this.ranges[kind]; }
+
+  // Set the window of what is of the same kind as some content.
+  setRange({ kind, white }, range) {
+    this.ranges[kind] = kind === "map" ? range.map((value) => value / white) : range;
+    this.applyWindows();
+  }
+
+  setWindow(range) {
+    this.ranges.image = range;
+    this.applyWindows();
+  }
+
+  window(pane) {
+    if (!pane.shown) return;
+    pane.flip = this.flip && pane.shown.kind === "image";
+    pane.window(this.rangeOf(pane.shown));
+  }
+
+  applyWindows() {
+    const [low, high] = this.ranges.image;
     for (const button of $("windows").children) {
       const [, known] = WINDOWS[button.dataset.window];
-      button.classList.toggle("on", known[0] === range[0] && known[1] === range[1]);
+      button.classList.toggle("on", known[0] === low && known[1] === high);
     }
-    for (const pane of this.panes) {
-      pane.flip = this.flip && !this.isDifference(pane);
-      pane.window(this.rangeOf(pane));
-    }
+    for (const pane of this.panes) this.window(pane);
     this.paint();
   }
 
@@ -207,11 +184,14 @@ export class Viewer {
 
   listen() {
     const panes = $("panes");
-    panes.addEventListener("contextmenu", (event) => event.preventDefault());
-    panes.addEventListener("wheel", (event) => { event.preventDefault(); this.step(Math.sign(event.deltaY)); }, { passive: false });
-    panes.addEventListener("pointerdown", (event) => this.press(event));
-    panes.addEventListener("pointermove", (event) => this.hover(event));
-    panes.addEventListener("dblclick", () => this.reset());
+    this.listening = new AbortController();
+    const on = (kind, run, options = {}) => panes.addEventListener(kind, run, { signal: this.listening.signal, ...options });
+    on("contextmenu", (event) => event.preventDefault());
+    on("wheel", (event) => this.wheel(event), { passive: false });
+    on("pointerdown", (event) => this.press(event));
+    on("pointermove", (event) => this.hover(event));
+    on("pointerleave", () => this.hover(null));
+    on("dblclick", () => this.reset());
     $("by-number").onclick = () => { this.byChange = false; this.fillSlices(); };
     $("by-change").onclick = () => { this.byChange = true; this.fillSlices(); };
     for (const button of $("views").children) button.onclick = () => this.setView(button.dataset.view).catch(complain);
@@ -221,11 +201,11 @@ export class Viewer {
     this.watcher = new ResizeObserver(() => {
       panes.classList.toggle("wide", panes.clientWidth > 2.4 * panes.clientHeight); // four panes side by side are larger there
       resizePanes();
-      this.paint();
+      this.placeCameras();
     });
     this.watcher.observe(panes);
     this.toggle("metal", true);
-    this.setWindow(this.range);
+    this.applyWindows();
   }
 
   toggle(name, on = !this.overlays[name]) {
@@ -235,27 +215,25 @@ export class Viewer {
   }
 
   reset() {
-    for (const pane of this.panes) { pane.reset(); pane.touched = false; }
+    this.camera = null;
     this.flip = false;
-    this.setWindow(WINDOWS.soft[1], DIFFERENCE);
+    this.ranges = { image: WINDOWS.soft[1], difference: DIFFERENCE, map: WHOLE_MAP };
+    this.applyWindows();
+    this.placeCameras();
   }
 
   close() {
+    this.closed = true;
     this.watcher.disconnect();
+    this.listening.abort();
     for (const pane of this.panes) pane.remove();
     this.panes = [];
+    $("panes").replaceChildren();
     this.inside.hide();
-    document.onkeydown = null;
-    const panes = $("panes");
-    panes.replaceWith(panes.cloneNode(false));
+    document.onkeydown = document.onkeyup = null;
+    $("place").textContent = $("values").textContent = "";
     for (const id of ["viewer", "views", "windows", "overlays", "profile", "tables", "tables-button"]) $(id).hidden = true;
   }
 }
 
-Object.assign(Viewer.prototype, input, slices);
-
-export async function openResult(name) {
-  const viewer = new Viewer(name, await askJson(`results/${name}`));
-  await viewer.open();
-  return viewer;
-}
+Object.assign(Viewer.prototype, input, slices, views);

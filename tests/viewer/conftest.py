@@ -1,0 +1,61 @@
+"""A browser, and a result to look at."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.reduction.make import run, series
+
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Find Chromium, or install it where that is allowed."""
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = shutil.which("chromium")
+    if not found and shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
+        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
+            try:
+                subprocess.run(["apt-get", *command], capture_output=True, timeout=180, check=False, env=environment)
+            except subprocess.TimeoutExpired:
+                pytest.skip("installing chromium takes too long here")
+        found = shutil.which("chromium")
+    if not found:
+        pytest.skip("chromium is not here and cannot be installed (Debian's package chromium has it)")
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(chromium: str) -> Iterator[Any]:
+    """Open an empty page; whatever goes wrong in it fails the last test of the file."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        opened = browser.new_page(viewport={"width": 1280, "height": 800})
+        problems: list[str] = []
+        opened.on("pageerror", lambda error: problems.append(str(error)))
+        opened.on("requestfailed", lambda request: problems.append(request.url))
+        yield opened
+        browser.close()
+        assert [problem for problem in problems if not problem.endswith("/download")] == []  # one leaves the page
+
+
+@pytest.fixture(scope="module")
+def reduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reduce a scan of four slices, the first without metal, with the default network."""
+    folder = tmp_path_factory.mktemp("browser")
+    assert run("reduce", series(folder / "scan", (False, True, True, True)), folder / "out").code == 0
+    return folder / "out"
