@@ -28,6 +28,16 @@ class OutOfScope(InputRefused):
     """An image of a kind that the methods were not made for."""
 
 
+class NeedsChoice(InputRefused):
+    """An input that can be used once somebody says how: on the command line by an option, in the viewer by a button."""
+
+    SERIES, ANY_PLANE, LOSSY = "series", "any_plane", "lossy"
+
+    def __init__(self, problem: str, choice: str, hint: str) -> None:
+        super().__init__(problem + hint)
+        self.problem, self.choice = problem, choice
+
+
 class ModelFileError(InputRefused):
     """A weights file is damaged, hostile, incomplete or not what its card says."""
 
@@ -36,6 +46,10 @@ class ResourceError(AcdnetError):
     """Disk, memory or a lock stood in the way; earlier results are intact."""
 
     exit_code = 5
+
+
+class PlaceTaken(ResourceError):
+    """Another process is writing there."""
 
 
 class MissingExtra(AcdnetError):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from acdnet.errors import InputRefused, ResourceError
+from acdnet.errors import InputRefused, PlaceTaken, ResourceError
 
 _UMASK = os.umask(0o077)
 """The permissions that new files of this process do not get; read at the start, since reading it sets it."""
@@ -87,7 +87,7 @@ def locked(path: Path) -> Iterator[None]:
             raise ResourceError(f"{path}: cannot write ({error.strerror})") from error
         if not _lock(file.fileno()):
             file.close()
-            raise ResourceError(f"{path.parent}: another process is writing there")
+            raise PlaceTaken(f"{path.parent}: another process is writing there")
         if path.exists() and os.fstat(file.fileno()).st_ino == path.stat().st_ino:
             break
         file.close()  # whoever held it before removed it meanwhile

@@ -15,7 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from acdnet.viewer.app import NOTICE, make_app
-from acdnet.viewer.inside import Inside
+from acdnet.viewer.inside import Inside, Stages
 from acdnet.viewer.jobs import Jobs, Limits
 from acdnet.viewer.result import open_result
 from tests.reduction.make import run, series
@@ -107,7 +107,7 @@ def test_the_network_works_on_one_slice_at_a_time(reduced: Path, monkeypatch: py
     begun, go, running, most = Event(), Event(), 0, 0
     computed: list[int] = []
 
-    def slow(_: Inside, number: int) -> dict[str, Any]:
+    def slow(_: Inside, number: int) -> Stages:
         nonlocal running, most
         running += 1
         most = max(most, running)
@@ -116,8 +116,8 @@ def test_the_network_works_on_one_slice_at_a_time(reduced: Path, monkeypatch: py
         assert go.wait(30)
         running -= 1
         small = np.zeros((1, 3, 3), np.float32)
-        parts = ("images", "artifacts", "residuals", "maps", "kernels", "weights")
-        return {part: [small] for part in parts} | {"dictionary": small}
+        one = [small]
+        return Stages(one, one, one, one, one, one, small)
 
     monkeypatch.setattr(Inside, "_compute", slow)
     app = make_app(TOKEN, {"one": reduced, "two": reduced}, port=PORT)

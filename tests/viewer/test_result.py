@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from acdnet.errors import InputRefused
-from acdnet.viewer.app import OPEN_RESULTS, Shown
-from acdnet.viewer.inside import Desk, Inside
+from acdnet.viewer.inside import Desk, Inside, Stages
 from acdnet.viewer.layer import Plane, edges
 from acdnet.viewer.result import open_result
+from acdnet.viewer.shown import OPEN_RESULTS, Shown
 from tests.reduction.make import SPACING, run, series, volume
 from tests.train.make import small_store
 
@@ -110,7 +110,7 @@ def test_inside_the_network(metal_hu: float, tmp_path: Path) -> None:
     assert metal is not None
     assert np.abs(last - result.image(1, "after"))[~metal].max() < 1.0  # the page shows what was written
     assert inside.image(1, "maps", 0, 2).shape == last.shape
-    with pytest.raises(InputRefused, match="no metal"):
+    with pytest.raises(InputRefused, match="slice 1 has no metal"):
         inside.describe(0)
     with pytest.raises(InputRefused, match="no artifacts of stage 99"):
         inside.image(1, "artifacts", 99)
@@ -129,15 +129,19 @@ def test_a_model_that_did_not_make_it_is_refused(reduced: Path, tmp_path: Path) 
 
 def test_nothing_is_kept_of_a_result_that_was_closed(reduced: Path) -> None:
     desk = Desk()
-    inside, other = (Inside(open_result(reduced), "", desk) for _ in range(2))
+    inside, early, other = (Inside(open_result(reduced), "", desk) for _ in range(3))
+    some = Stages([], [], [], [], [], [], np.zeros(1, np.float32))
 
-    def compute() -> dict[str, Any]:
+    def compute() -> Stages:
         inside.forget()  # somebody deletes the scan meanwhile
-        return {}
+        return some
 
     desk.work((inside.owner, 1), compute)
     assert not desk.kept
-    desk.work((other.owner, 1), dict)
+    early.forget()  # after it was opened, and before the work began
+    desk.work((early.owner, 1), lambda: some)
+    assert not desk.kept
+    desk.work((other.owner, 1), lambda: some)
     assert list(desk.kept) == [(other.owner, 1)]
     other.forget()
     assert not desk.kept

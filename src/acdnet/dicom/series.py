@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from acdnet.dicom.tags import check_complete, is_axial, number, plane_of, read_dataset, read_header, why_no_slice
-from acdnet.errors import InputRefused, OutOfScope
+from acdnet.errors import InputRefused, NeedsChoice
 from acdnet.files import leads_inside, sha256
 
 UNEVEN = 0.02
@@ -114,7 +114,8 @@ def choose(found: Found, path: Path, wanted: int | None, any_plane: bool) -> Ser
         raise InputRefused(f"{path}: no CT slice found ({there}){hint}")
     if wanted is None and len(found.series) > 1:
         titles = "; ".join(f"{n}: {one.title}" for n, one in enumerate(found.series[:TOLD_SERIES], 1))
-        raise InputRefused(f"{path}: holds {len(found.series)} series, choose one with --series N ({titles})")
+        several = f"{path}: holds {len(found.series)} series"
+        raise NeedsChoice(several, NeedsChoice.SERIES, f", choose one with --series N ({titles})")
     if wanted is not None and not 1 <= wanted <= len(found.series):
         raise InputRefused(f"{path}: has no series {wanted}; there are {len(found.series)}")
     chosen = found.series[(wanted or 1) - 1]
@@ -122,7 +123,8 @@ def choose(found: Found, path: Path, wanted: int | None, any_plane: bool) -> Ser
         if key in ("", chosen.key) or wanted is None:
             raise problem
     if not chosen.axial and not any_plane:
-        raise OutOfScope(f"{path}: the slices are not axial (ImageOrientationPatient); --accept-non-axial takes them")
+        lies = f"{path}: the slices are not axial (ImageOrientationPatient)"
+        raise NeedsChoice(lies, NeedsChoice.ANY_PLANE, "; --accept-non-axial takes them")
     return chosen
 
 

@@ -17,13 +17,12 @@ from acdnet import __version__
 from acdnet.files import write_atomically
 from acdnet.reduction.guard import MOST_FAR_CHANGE_HU, MOST_SHIFT_HU
 from acdnet.reduction.record import PASSED, REDUCED, UNCHANGED, SliceRecord
-from acdnet.scans.scan import ScanSlice
+from acdnet.scans.scan import NOTICE, ScanSlice
 
 if TYPE_CHECKING:
     from acdnet.reduction.job import Finished
 
 FORMAT = 1
-NOTICE = "Research use only. Not a medical device. Not for diagnosis. Always look at the original images too."
 ADVICE = (
     "The original series is untouched and must stay the reference.",
     "What a strong artifact hides can be lost; look at the difference images for anatomy that was taken away.",

@@ -22,7 +22,7 @@ from acdnet.dicom.pixels import (
 )
 from acdnet.dicom.series import Found, Series, choose, find_series
 from acdnet.dicom.tags import check_complete, check_slice, plane_of, read_dataset, read_header
-from acdnet.errors import InputRefused
+from acdnet.errors import InputRefused, NeedsChoice
 from acdnet.files import sha256
 from acdnet.scans.scan import DIFFERENCE, REDUCED, Provenance, ScanSlice, to_stored
 
@@ -69,7 +69,8 @@ class DicomScan:
             check_slice(dataset, file, self.any_plane)
             check_complete(dataset, file)
             if is_lossy(dataset) and not self.accept_lossy:
-                raise InputRefused(f"{file}: was compressed with loss (LossyImageCompression); --accept-lossy takes it")
+                problem = f"{file}: was compressed with loss (LossyImageCompression)"
+                raise NeedsChoice(problem, NeedsChoice.LOSSY, "; --accept-lossy takes it")
             return dataset, sha256(data), stored_pixels(dataset, file)
         except InputRefused:
             raise

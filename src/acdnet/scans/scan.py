@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 REDUCED, DIFFERENCE = "reduced", "difference"
 """What a result is called: the scan with less artifact, and what was taken away."""
+NOTICE = "Research use only. Not a medical device. Not for diagnosis. Always look at the original images too."
 SHORT_NOTICE = "acdnet MAR research, not for diagnosis"
 
 

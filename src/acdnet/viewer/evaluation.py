@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
-from acdnet.viewer.layer import Image, Layer, Plane, load_arrays
+from acdnet.viewer.layer import Image, Layer, Plane
+from acdnet.viewer.saved import check_image, load_arrays
 
 CASES = "cases.npz"
+LARGEST_CASES = 2**30
+"""Bytes of all images together when they are unpacked."""
 INPUT = "Input"
 """What the tables call the slice as it was scanned."""
 
@@ -25,16 +28,9 @@ class Comparison:
         path = folder / CASES
         if not path.is_file():
             raise InputRefused(f"{folder}: has no {CASES}; evaluate again with this version to look at its slices")
-        self.arrays = load_arrays(path)
-        try:
-            self.names = [str(name) for name in self.arrays["cases"]]
-            self.methods = [str(name) for name in self.arrays["methods"]]
-            shapes = {self.arrays[f"{n}/clean"].shape for n in range(len(self.names))}
-        except KeyError as error:
-            raise InputRefused(f"{path}: is not whole ({error})") from error
-        if len(shapes) != 1:
-            raise InputRefused(f"{path}: has slices of {len(shapes)} sizes; they are of one")
-        self.shape, self.count = shapes.pop(), len(self.names)
+        self.arrays = load_arrays(path, LARGEST_CASES)
+        self.names, self.methods = (_words(self.arrays.get(name), f"{path}: {name}") for name in ("cases", "methods"))
+        self.shape, self.count = _check_images(self.arrays, len(self.names), len(self.methods), path), len(self.names)
         self.pairs = self._pairs()
         labels = {f"m{k}": name for k, name in enumerate(self.methods)} | {"clean": "Truth"}
         differences = [Layer(name, f"{labels[a]} - {labels[b]}", True) for name, (a, b) in self.pairs.items()]
@@ -76,7 +72,8 @@ class Comparison:
     def plane(self, number: int) -> Plane:
         """Return the pixel size; the benchmark's protocol knows none, nor did earlier versions write it."""
         known = self.arrays.get("pixel_mm")
-        mm = float(known[number]) if known is not None and number < known.size else math.nan
+        known = None if known is None or known.shape != (self.count,) or known.dtype.kind not in "iuf" else known
+        mm = math.nan if known is None else float(known[number])
         return Plane((mm, mm) if math.isfinite(mm) and mm > 0 else None)
 
     def metal(self, number: int) -> NDArray[np.bool_] | None:
@@ -87,3 +84,23 @@ class Comparison:
 
     def why_no_stages(self) -> str:
         return "an evaluation keeps the images of methods, not what its networks did; reduce a scan to look inside"
+
+    def why_not_this(self, number: int) -> str:  # noqa: ARG002
+        return self.why_no_stages()
+
+
+def _words(values: NDArray[Any] | None, what: str) -> list[str]:
+    if values is None or values.ndim != 1 or not values.size:
+        raise InputRefused(f"{what} are missing")
+    return [str(value) for value in values]
+
+
+def _check_images(arrays: dict[str, NDArray[Any]], cases: int, methods: int, path: Path) -> tuple[int, ...]:
+    """Return the size of all images; refuse if one is missing or of another size."""
+    first = arrays.get("0/clean")
+    if first is None or first.ndim != 2 or not first.size:
+        raise InputRefused(f"{path}: the truth of its first slice is missing")
+    for n in range(cases):
+        for name in ("clean", "metal", *(f"m{k}" for k in range(methods))):
+            check_image(arrays.get(f"{n}/{name}"), first.shape, f"{path}: {n}/{name}")
+    return first.shape

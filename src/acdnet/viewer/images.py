@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from acdnet.errors import InputRefused, ResourceError
 from acdnet.viewer.layer import Image, Plane, edges
 
 PART = 2**20
+NAME = re.compile(r"\d{1,9}\.(dcm|png)", re.ASCII)
 
 
 class Images(Protocol):
@@ -30,7 +32,7 @@ def open_images(folder: Path, kind: str) -> Images:
     """Open the slices of one kind."""
     place = folder / kind
     if place.is_dir():
-        return _Files(sorted(place.iterdir()), place)
+        return _Files(place)
     for ending in (".nii.gz", ".nii"):
         if (folder / f"{kind}{ending}").is_file():
             return _Nifti(folder / f"{kind}{ending}")
@@ -40,12 +42,13 @@ def open_images(folder: Path, kind: str) -> Images:
 
 
 class _Files:
-    """DICOM files or PNGs: named by running numbers."""
+    """DICOM files or PNGs: named by running numbers. What has another name is not ours."""
 
-    def __init__(self, files: list[Path], place: Path) -> None:
+    def __init__(self, place: Path) -> None:
+        files = [file for file in place.iterdir() if NAME.fullmatch(file.name)]
         if not files:
-            raise InputRefused(f"{place}: is empty")
-        self.files = files
+            raise InputRefused(f"{place}: holds no slice")
+        self.files = sorted(files, key=lambda file: int(file.stem))
 
     def __len__(self) -> int:
         return len(self.files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -27,23 +28,46 @@ class Busy(ResourceError):
     """The network is at work for somebody else; ask again in a moment."""
 
 
+@dataclass(frozen=True)
+class Stages:
+    """What the network made of a slice: HU, and maps and kernels without a unit."""
+
+    images: list[Image]
+    """The start, after every stage, and after the last clean-up."""
+    artifacts: list[Image]
+    residuals: list[Image]
+    """Y - X - A, without the metal."""
+    maps: list[NDArray[np.float32]]
+    kernels: list[NDArray[np.float32]]
+    weights: list[NDArray[np.float32]]
+    dictionary: NDArray[np.float32]
+
+
+@dataclass(eq=False)
+class Owner:
+    """Whose stages they are; nothing is kept for one that was closed."""
+
+    closed: bool = False
+
+
+Key = tuple[Owner, int]
+
+
 class Desk:
     """Where stages are computed: one slice at a time, whoever asks; and where the last of them are kept."""
 
     def __init__(self) -> None:
         self.lock, self.working = Lock(), Lock()
-        self.kept: OrderedDict[tuple[object, int], dict[str, Any]] = OrderedDict()
-        self.gone: set[object] = set()
-        """Results that were closed while something was computed."""
+        self.kept: OrderedDict[Key, Stages] = OrderedDict()
         self.loaded: tuple[Any, Any] = (None, None)
 
-    def find(self, key: tuple[object, int]) -> dict[str, Any] | None:
+    def find(self, key: Key) -> Stages | None:
         with self.lock:
             if key in self.kept:
                 self.kept.move_to_end(key)
             return self.kept.get(key)
 
-    def work(self, key: tuple[object, int], compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def work(self, key: Key, compute: Callable[[], Stages]) -> Stages:
         """Compute stages, or say that something else is being computed: whoever waits here would hold up others."""
         if not self.working.acquire(blocking=False):
             raise Busy("the network is working on another slice; ask again in a moment")
@@ -53,11 +77,10 @@ class Desk:
             self._make_room(KEPT - 1)
             found = compute()
             with self.lock:
-                if key[0] not in self.gone:
+                if not key[0].closed:
                     self.kept[key] = found
             return found
         finally:
-            self.gone.clear()  # nobody else is at work who could bring something back
             self.working.release()
 
     def _make_room(self, most: int) -> None:
@@ -65,11 +88,10 @@ class Desk:
             while len(self.kept) > most:
                 self.kept.popitem(last=False)
 
-    def forget(self, owner: object) -> None:
-        """Drop all that is kept of a result, and what is being computed of it."""
+    def forget(self, owner: Owner) -> None:
+        """Drop all that is kept of a result, for good."""
         with self.lock:
-            if self.working.locked():
-                self.gone.add(owner)
+            owner.closed = True
             for key in [key for key in self.kept if key[0] is owner]:
                 del self.kept[key]
 
@@ -89,7 +111,7 @@ class Inside:
 
     def __init__(self, result: Result, model: str = "", desk: Desk | None = None) -> None:
         self.result, self.named, self.desk = result, model, desk or Desk()
-        self.owner = object()
+        self.owner = Owner()
 
     def why_not(self) -> str:
         """Return why the stages cannot be shown; nothing if they can."""
@@ -117,8 +139,10 @@ class Inside:
                 return path
         raise InputRefused("the model of this result is not among the shipped ones; name its file with --model")
 
-    def stages(self, number: int) -> dict[str, Any]:
-        """Return images and artifacts in HU, residuals, D, kernels and maps of a slice."""
+    def stages(self, number: int) -> Stages:
+        """Return the stages of a slice; refuse one whose result they did not make."""
+        if reason := self.result.why_not_this(number):
+            raise InputRefused(reason)
         key = self.owner, number
         found = self.desk.find(key)
         return found if found is not None else self.desk.work(key, partial(self._compute, number))
@@ -127,14 +151,13 @@ class Inside:
         """Drop what is kept of this result."""
         self.desk.forget(self.owner)
 
-    def _compute(self, number: int) -> dict[str, Any]:
+    def _compute(self, number: int) -> Stages:
         from acdnet.reduction.reducer import look_inside
         from acdnet.units import HU_PER_UNIT, TWELVE_BITS_HU, hu_from_network
 
         path = self._path()
         metal = self.result.metal(number)
-        if metal is None or not metal.any():
-            raise InputRefused(f"slice {number + 1} has no metal; the network did not see it")
+        assert metal is not None  # without metal there is nothing to look into
         model, fast = self.desk.model(path)
         spacing = self.result.plane(number).spacing_mm
         assert spacing is not None  # of what was reduced it is known
@@ -147,37 +170,38 @@ class Inside:
             np.where(metal, 0.0, hu - image - artifact).astype(np.float32)
             for image, artifact in zip(images[1:], artifacts, strict=False)
         ]
-        return {
-            "images": images,
-            "artifacts": artifacts,
-            "residuals": residuals,
-            "maps": [maps[0].numpy() for maps in found.M],
-            "kernels": [kernels[0].numpy() for kernels in found.kernels],
-            "weights": [K[0].numpy() for K in found.K],
-            "dictionary": model.D.detach().numpy(),
-        }
+        return Stages(
+            images,
+            artifacts,
+            residuals,
+            [maps[0].numpy() for maps in found.M],
+            [kernels[0].numpy() for kernels in found.kernels],
+            [K[0].numpy() for K in found.K],
+            model.D.detach().numpy(),
+        )
 
     def describe(self, number: int) -> dict[str, Any]:
         """Return the small things of a slice: sizes, dictionary, kernels, mixing weights, residual by stage."""
         found = self.stages(number)
         return {
-            "stages": len(found["artifacts"]),
-            "images": len(found["images"]),
-            "maps": len(found["maps"][0]),
-            "map_peaks": [[_peak(m) for m in maps] for maps in found["maps"]],
-            "map_bright": [[float(np.percentile(m, BRIGHT)) / _peak(m) for m in maps] for maps in found["maps"]],
-            "residual_hu": [float(np.sqrt(np.mean(r**2))) for r in found["residuals"]],
-            "dictionary": _rounded(found["dictionary"]),
-            "kernels": [_rounded(kernels) for kernels in found["kernels"]],
-            "weights": [_rounded(K) for K in found["weights"]],
+            "stages": len(found.artifacts),
+            "images": len(found.images),
+            "maps": len(found.maps[0]),
+            "map_peaks": [[_peak(m) for m in maps] for maps in found.maps],
+            "map_bright": [[float(np.percentile(m, BRIGHT)) / _peak(m) for m in maps] for maps in found.maps],
+            "residual_hu": [float(np.sqrt(np.mean(r**2))) for r in found.residuals],
+            "dictionary": _rounded(found.dictionary),
+            "kernels": [_rounded(kernels) for kernels in found.kernels],
+            "weights": [_rounded(K) for K in found.weights],
         }
 
     def image(self, number: int, kind: str, t: int, n: int = 0) -> Image:
         """Return the image or artifact of stage t, its residual, or its map n in parts of its peak."""
         found = self.stages(number)
-        if kind not in ("images", "artifacts", "residuals", "maps") or not 0 <= t < len(found[kind]):
-            raise InputRefused(f"no {kind} of stage {t}")
-        image: NDArray[np.float32] = found[kind][t]
+        shown = {name: getattr(found, name) for name in ("images", "artifacts", "residuals", "maps")}.get(kind, [])
+        if not 0 <= t < len(shown):
+            raise InputRefused(f"no {kind:.40} of stage {t}")
+        image: NDArray[np.float32] = shown[t]
         if kind == "maps":
             if not 0 <= n < len(image):
                 raise InputRefused(f"no map {n}")

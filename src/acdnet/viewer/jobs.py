@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,8 @@ from acdnet.viewer.states import (
     ENDED,
     FAILED,
     JOB,
+    KINDS,
     LOSSY,
-    PROGRESS,
     QUEUED,
     RESULT,
     RUNNING,
@@ -45,6 +45,8 @@ from acdnet.viewer.states import (
     Job,
     clear,
     clear_staged,
+    read_job,
+    read_progress,
 )
 
 ID = re.compile(r"[0-9a-f]{16}")
@@ -64,6 +66,8 @@ class Limits:
     jobs: int = 200
     reserve_bytes: int = 1 * 2**30
     """What is left free on the disk."""
+    idle_seconds: float = 3600.0
+    """How long nothing may come of an upload before it is given up, as when its page was closed."""
 
 
 class Jobs:
@@ -78,6 +82,10 @@ class Jobs:
         self.held = ExitStack()
         self.held.enter_context(locked(folder / ".lock"))
         self.lock = threading.RLock()
+        self.last: dict[str, float] = {}
+        """When something came last of an upload."""
+        self.going: dict[str, Job] = {}
+        """Jobs that are being deleted."""
         self.jobs = self._read_all()
         self.queue = Queue(self)
         if start:
@@ -91,13 +99,11 @@ class Jobs:
         for place in self.folder.iterdir():
             if place.name.startswith((NEW, GONE)):
                 shutil.rmtree(place, ignore_errors=True)
-            if not ID.fullmatch(place.name) or not (place / JOB).is_file():
+            if not ID.fullmatch(place.name) or place.is_symlink():
                 continue
             try:
-                values = json.loads((place / JOB).read_text())
-                job = Job(**{field.name: values[field.name] for field in fields(Job) if field.name in values})
-                job = replace(job, offered=tuple(job.offered))
-            except (ValueError, TypeError, OSError):
+                job = read_job(place)
+            except InputRefused:
                 continue  # not ours, or not whole: left alone
             if job.state == RUNNING:
                 job = replace(job, state=QUEUED)
@@ -108,7 +114,7 @@ class Jobs:
             found[job.id] = job
             with suppress(AcdnetError, OSError):
                 self._save(job)
-        return dict(sorted(found.items(), key=lambda item: item[1].number))
+        return _in_order(found)
 
     def _save(self, job: Job, place: Path | None = None) -> None:
         write_atomically({(place or self.folder / job.id) / JOB: json.dumps(asdict(job)).encode()})
@@ -137,13 +143,7 @@ class Jobs:
 
     def progress(self, id_: str) -> dict[str, object]:
         """Return what the job is doing and how much of it is done."""
-        if not ID.fullmatch(id_):
-            return {}
-        try:
-            told = json.loads((self.folder / id_ / PROGRESS).read_text())
-        except (OSError, ValueError):
-            return {}
-        return told if isinstance(told, dict) else {}
+        return read_progress(self.folder / id_) if ID.fullmatch(id_) else {}
 
     # upload ------------------------------------------------------------------------------------------------------
 
@@ -151,8 +151,9 @@ class Jobs:
         """Begin a job of so many files."""
         if not 1 <= files <= self.limits.files:
             raise InputRefused(f"{files} files; a scan has between 1 and {self.limits.files}")
-        if kind not in ("dicom", "nii", "nii.gz") or (kind != "dicom" and files != 1):
+        if kind not in KINDS or (kind != "dicom" and files != 1):
             raise InputRefused("send the DICOM files of one series, or one NIfTI volume")
+        self.give_up_idle()
         with self.lock:
             if len(self.jobs) >= self.limits.jobs:
                 raise ResourceError(f"there are {len(self.jobs)} scans already; delete some")
@@ -168,23 +169,36 @@ class Jobs:
                 shutil.rmtree(new, ignore_errors=True)
                 raise ResourceError(f"the scan cannot be kept ({error})") from error
             self.jobs[job.id] = job
+            self.heard(job.id)
             return job
 
     def _number(self) -> int:
         """Return the next number; none is given twice, even if the last was deleted."""
-        counter = self.folder / NUMBERS
+        counter, number = self.folder / NUMBERS, max((job.number for job in self.jobs.values()), default=0)
         with suppress(OSError, ValueError):
-            return self._count(counter, int(counter.read_text()) + 1)
-        return self._count(counter, max((job.number for job in self.jobs.values()), default=0) + 1)
-
-    def _count(self, counter: Path, number: int) -> int:
+            number = max(number, int(counter.read_text()))
         with suppress(OSError, AcdnetError):
-            write_atomically({counter: str(number).encode()})
-        return number
+            write_atomically({counter: str(number + 1).encode()})
+        return number + 1
 
     async def receive(self, id_: str, number: int, parts: AsyncIterator[bytes]) -> None:
         """Take a file, part by part, so that memory does not grow with it."""
-        await take_file(self, self.get(id_), number, parts)
+        await take_file(self, id_, number, parts)
+
+    def heard(self, id_: str) -> None:
+        """Note that something came of an upload."""
+        self.last[id_] = time.monotonic()
+
+    def give_up_idle(self) -> None:
+        """End uploads of which nothing comes any more: they would count for ever."""
+        with self.lock:
+            uploads = [job for job in self.jobs.values() if job.state == UPLOADING]
+            self.last = {job.id: self.last.get(job.id, time.monotonic()) for job in uploads}
+            oldest = time.monotonic() - self.limits.idle_seconds
+            idle = [job for job in uploads if self.last[job.id] < oldest]
+            ended = [self.change(job, state=FAILED, message="the upload stopped; send the scan again") for job in idle]
+        for job in ended:
+            clear(self.folder / job.id, job)
 
     def check_room(self) -> None:
         """Refuse more when the disk is nearly full."""
@@ -231,30 +245,43 @@ class Jobs:
             if job.state in ENDED:
                 return job
             job = self.change(job, state=CANCELLED, message="cancelled")
-            if not self.queue.stop(id_):
-                clear(self.folder / id_, job)
+            running = self.queue.stop(id_)
+        if not running:
+            clear(self.folder / id_, job)  # nothing arrives any more; others need not wait for the disk
         return job
 
     def delete(self, id_: str) -> None:
-        """Remove a job with everything that belongs to it."""
-        self.cancel(id_)
+        """Remove a job with everything that belongs to it; once more, if something of it could not be removed."""
+        gone = self.folder / f"{GONE}{id_}"
+        if not (ID.fullmatch(id_) and gone.is_dir()):
+            self.cancel(id_)
+            self._take_away(id_, gone)
+        shutil.rmtree(gone, ignore_errors=True)  # others need not wait for the disk
+        with self.lock:
+            if not gone.exists():
+                self.going.pop(id_, None)
+                self.jobs.pop(id_, None)
+                return
+            if id_ in self.going:  # it stays in the list, where it can be deleted again
+                said = "not all of it could be deleted; delete it again"
+                self.jobs[id_] = replace(self.going[id_], state=FAILED, asks="", message=said)
+                self.jobs = _in_order(self.jobs)
+        raise ResourceError("not all of the scan could be deleted; try again")
+
+    def _take_away(self, id_: str, gone: Path) -> None:
+        """Give a job another name when it is not worked on, so that nothing arrives in it any more."""
         for _ in range(200):
             with self.lock:
                 if self.queue.running != id_:
-                    self._remove(id_)
+                    job = self.get(id_)
+                    try:
+                        (self.folder / id_).rename(gone)
+                    except OSError as error:
+                        raise ResourceError(f"the scan could not be deleted ({error.strerror}); try again") from error
+                    self.going[id_] = self.jobs.pop(job.id)
                     return
             time.sleep(0.05)
         raise ResourceError("the job does not stop; try again")
-
-    def _remove(self, id_: str) -> None:
-        """Take a job away under another name first, so that nothing arrives in it any more; say if something stays."""
-        gone = self.folder / f"{GONE}{id_}"
-        try:
-            (self.folder / id_).rename(gone)
-            self.jobs.pop(id_, None)
-            shutil.rmtree(gone)
-        except OSError as error:
-            raise ResourceError(f"not all of the scan could be deleted ({error.strerror}); try again") from error
 
     def result(self, id_: str) -> Path:
         """Return the folder of a finished job."""
@@ -267,3 +294,7 @@ class Jobs:
         """Stop working; what was being done is taken up next time."""
         self.queue.close()
         self.held.close()
+
+
+def _in_order(jobs: dict[str, Job]) -> dict[str, Job]:
+    return dict(sorted(jobs.items(), key=lambda item: item[1].number))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from acdnet.errors import InputRefused
 
 Image = NDArray[np.float32]
 LETTERS = (("R", "L"), ("A", "P"), ("F", "H"))
@@ -67,6 +64,10 @@ class Result(Protocol):
         """Return why no network can be looked into; nothing where ACDNet made the result."""
         ...
 
+    def why_not_this(self, number: int) -> str:
+        """Return why the stages of one slice are not shown; nothing where they made its result."""
+        ...
+
 
 def edges(across: NDArray[Any], down: NDArray[Any]) -> tuple[str, str, str, str]:
     """Name the edges of a slice by the directions of its rows and columns in the patient: LPS, of length 1."""
@@ -76,12 +77,3 @@ def edges(across: NDArray[Any], down: NDArray[Any]) -> tuple[str, str, str, str]
 def _letters(direction: NDArray[Any]) -> str:
     order = sorted(range(3), key=lambda axis: -abs(float(direction[axis])))
     return "".join(LETTERS[axis][int(direction[axis] > 0)] for axis in order if abs(direction[axis]) >= SLANT)
-
-
-def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Read an .npz file whole."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return dict(arrays)
-    except Exception as error:
-        raise InputRefused(f"{path}: cannot be read ({type(error).__name__})") from error

@@ -56,6 +56,7 @@ class Queue(threading.Thread):
             if job is None:
                 self.wake.wait(1.0)
                 self.wake.clear()
+                self.jobs.give_up_idle()
                 continue
             try:
                 self._reduce(job)

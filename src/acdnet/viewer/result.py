@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -13,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
-from acdnet.files import read_limited
 from acdnet.scans.scan import DIFFERENCE, REDUCED
 from acdnet.viewer.evaluation import Comparison
 from acdnet.viewer.images import Images, open_images
-from acdnet.viewer.layer import Image, Layer, Plane, Result, load_arrays
+from acdnet.viewer.layer import Image, Layer, Plane, Result
+from acdnet.viewer.saved import check_image, load_arrays, read_json
 
 LARGEST_REPORT = 256 * 2**20
-KEPT_BYTES = 32 * 2**20
-"""How much of a result stays in memory."""
+LARGEST_MAPS = 64 * 2**20
+KEPT_BYTES, KEPT_MAP_BYTES = 32 * 2**20, 8 * 2**20
+"""How much of a result stays in memory: slices, and what is known about them pixel by pixel."""
 HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -37,13 +39,25 @@ def _read_report(folder: Path) -> dict[str, Any]:
     path = folder / "report.json"
     if not path.is_file():
         raise InputRefused(f"{folder}: has no report.json; it is no output of acdnet reduce or acdnet evaluate")
-    try:
-        report = json.loads(read_limited(path, LARGEST_REPORT))
-    except (ValueError, RecursionError) as error:
-        raise InputRefused(f"{path}: is not JSON ({error})") from error
+    report = read_json(path, LARGEST_REPORT)
     if not isinstance(report, dict) or not ("slices" in report or "tables" in report):
         raise InputRefused(f"{path}: is no report of acdnet reduce or acdnet evaluate")
+    slices = report.get("slices", [{}])
+    if not isinstance(slices, list) or not slices or not all(isinstance(entry, dict) for entry in slices):
+        raise InputRefused(f"{path}: its slices are no list of what is known about them")
+    kinds = {"cautions": list, "tables": list, "counts": dict, "spacing_mm": list}
+    for name, kind in kinds.items():
+        if not isinstance(report.get(name, kind()), kind):
+            raise InputRefused(f"{path}: {name} is a {type(report[name]).__name__}")
     return report
+
+
+def _spacing(report: dict[str, Any], folder: Path) -> tuple[float, float]:
+    """Return the distance of rows and of columns with which a scan was reduced."""
+    values = report.get("spacing_mm", [1.0, 1.0])
+    if len(values) != 2 or not all(type(mm) in (int, float) and 0 < mm < math.inf for mm in values):
+        raise InputRefused(f"{folder}: spacing_mm of its report is {values!s:.60}; two lengths are needed")
+    return float(values[0]), float(values[1])
 
 
 class Reduction:
@@ -56,7 +70,7 @@ class Reduction:
     layers = [Layer("before", "Before"), Layer("after", "After"), Layer("difference", "After - Before", True)]  # noqa: RUF012
 
     def __init__(self, folder: Path, report: dict[str, Any]) -> None:
-        self.folder, self.report = folder, report
+        self.folder, self.report, self.spacing_mm = folder, report, _spacing(report, folder)
         after, change = (open_images(folder, kind) for kind in (REDUCED, DIFFERENCE))
         self.count = len(report["slices"])
         for kind, images in ((REDUCED, after), (DIFFERENCE, change)):
@@ -65,6 +79,7 @@ class Reduction:
         read = partial(_read_pair, folder, after, change)
         first, *_ = read(0)
         self._slice = lru_cache(max(1, KEPT_BYTES // (2 * first.nbytes)))(read)
+        self._maps = lru_cache(max(1, KEPT_MAP_BYTES // (3 * first.size)))(partial(_read_maps, folder, self._slice))
         self.shape = first.shape
 
     def describe(self) -> dict[str, Any]:
@@ -89,20 +104,13 @@ class Reduction:
     def plane(self, number: int) -> Plane:
         """Return how a slice lies; the pixel size that a file does not say was said when it was reduced."""
         plane = self._slice(number)[2]
-        rows, columns = self.report.get("spacing_mm", [1.0, 1.0])
-        return plane if plane.spacing_mm else replace(plane, spacing_mm=(float(rows), float(columns)))
+        return plane if plane.spacing_mm else replace(plane, spacing_mm=self.spacing_mm)
 
     def metal(self, number: int) -> NDArray[np.bool_] | None:
-        maps = self._maps(number)
-        return None if maps is None else maps["metal"].astype(bool)
+        return self._maps(number)[0]
 
     def doubt(self, number: int) -> NDArray[np.uint16] | None:
-        maps = self._maps(number)
-        return None if maps is None or "expected_error_hu" not in maps else maps["expected_error_hu"]
-
-    def _maps(self, number: int) -> dict[str, NDArray[Any]] | None:
-        path = self.folder / "maps" / f"{number + 1:04d}.npz"
-        return load_arrays(path) if path.is_file() else None
+        return self._maps(number)[1]
 
     def why_no_stages(self) -> str:
         label = str(self.report.get("method", ""))
@@ -111,6 +119,32 @@ class Reduction:
         if not label.startswith("ACDNet"):
             return f"this result was made by {label}, another network; only ACDNet has stages"
         return ""
+
+    def why_not_this(self, number: int) -> str:
+        from acdnet.reduction.record import PASSED
+
+        entry, metal = self.report["slices"][number], self.metal(number)
+        if entry.get("status") == PASSED:
+            return f"slice {number + 1} was left as it came: {entry.get('reason') or 'no reason is told'}"
+        if metal is None or not metal.any():
+            return f"slice {number + 1} has no metal; the network did not see it"
+        return ""
+
+
+Maps = tuple[NDArray[np.bool_] | None, NDArray[np.uint16] | None]
+"""Where metal is, and the expected error in HU; of slices without metal neither is written."""
+
+
+def _read_maps(folder: Path, read: Callable[[int], tuple[Image, Image, Plane]], number: int) -> Maps:
+    path = folder / "maps" / f"{number + 1:04d}.npz"
+    if not path.is_file():
+        return None, None
+    arrays, shape = load_arrays(path, LARGEST_MAPS), read(number)[0].shape
+    metal = check_image(arrays.get("metal"), shape, f"{path}: metal").astype(bool)
+    if "expected_error_hu" not in arrays:
+        return metal, None
+    doubt = check_image(arrays["expected_error_hu"], shape, f"{path}: expected_error_hu")
+    return metal, np.clip(np.nan_to_num(doubt), 0, np.iinfo(np.uint16).max).astype(np.uint16)
 
 
 def _read_pair(folder: Path, after: Images, change: Images, number: int) -> tuple[Image, Image, Plane]:

@@ -8,32 +8,36 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from acdnet.errors import AcdnetError, InputRefused, ResourceError
+from acdnet.errors import AcdnetError, InputRefused, NeedsChoice, PlaceTaken
 from acdnet.files import write_atomically
 from acdnet.viewer.states import ANY_PLANE, LOSSY, PROGRESS, RESULT, SERIES, UPLOAD
 
-ASKS = {
-    SERIES: re.compile(r", choose one with --series N \(.*\)$", re.DOTALL),
-    ANY_PLANE: re.compile(r"; --accept-non-axial takes them$"),
-    LOSSY: re.compile(r"; --accept-lossy takes it$"),
-}
-"""How an error says that an option of `acdnet reduce` would help; in the page there are buttons instead."""
 MOST_OFFERED = 100
 EVERY = 0.3
 """Seconds between two notes of progress."""
+
+
+class Tell(Protocol):
+    """Note how far it is, or how it ended."""
+
+    def __call__(self, **values: object) -> None: ...
 
 
 def main() -> int:
     """Reduce; return the exit code."""
     place, how = Path(sys.argv[1]), json.loads(sys.argv[2])
     threading.Thread(target=_end_with_the_server, daemon=True).start()
+    return reduce_job(place, how)
+
+
+def reduce_job(place: Path, how: dict[str, Any]) -> int:
+    """Reduce a job, tell how that ended, and return the exit code."""
 
     def tell(**values: object) -> None:
         write_atomically({place / PROGRESS: json.dumps(values).encode()})
@@ -42,22 +46,25 @@ def main() -> int:
     try:
         _reduce(place, how, tell)
     except AcdnetError as error:
-        taken = isinstance(error, ResourceError) and "another process" in str(error)
-        text, asks = _as_question(_without_paths(str(error), place))
+        problem, asks = (error.problem, error.choice) if isinstance(error, NeedsChoice) else (str(error), "")
         if not asks and how[SERIES] and isinstance(error, InputRefused):
             asks = SERIES  # another one may do
-        tell(message=text, taken=taken, asks=asks, offered=_titles(place / UPLOAD) if asks == SERIES else [])
+        tell(
+            message=_without_paths(problem, place),
+            taken=isinstance(error, PlaceTaken),
+            asks=asks,
+            offered=_titles(place / UPLOAD) if asks == SERIES else [],
+        )
         return error.exit_code
-    except Exception as error:
+    except Exception as error:  # its words may name somebody
         tell(message=f"it failed for a reason that was not foreseen ({type(error).__name__})")
         return 1
     return 0
 
 
-def _reduce(place: Path, how: dict[str, Any], tell: object) -> None:
+def _reduce(place: Path, how: dict[str, Any], tell: Tell) -> None:
     from acdnet.scans.open import Opening, open_scan
 
-    assert callable(tell)
     upload = place / UPLOAD
     source = upload if how["kind"] == "dicom" else upload / f"00001.{how['kind']}"
     if (place / RESULT).is_dir():
@@ -78,14 +85,6 @@ def _reduce(place: Path, how: dict[str, Any], tell: object) -> None:
     finished = run_job(scan, source, place / RESULT, Settings(), progress)
     skipped = [f"skipped: {count} {reason}" for reason, count in finished.skipped.items()]
     tell(message="; ".join([*cautions(finished.records), *skipped]))
-
-
-def _as_question(text: str) -> tuple[str, str]:
-    """Split an error into what is wrong and what the page could ask."""
-    for asks, hint in ASKS.items():
-        if hint.search(text):
-            return hint.sub("", text), asks
-    return text, ""
 
 
 def _titles(upload: Path) -> list[str]:
