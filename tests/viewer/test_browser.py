@@ -11,7 +11,7 @@ import numpy as np
 import pydicom
 import pytest
 
-from acdnet.viewer.app import NOTICE
+from acdnet.scans.scan import NOTICE
 from acdnet.viewer.result import open_result
 from tests.reduction.make import run, series
 from tests.train.make import small_store

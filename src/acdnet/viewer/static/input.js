@@ -26,9 +26,11 @@ export const input = {
     const kind = event.shiftKey ? "line" : event.button === 2 ? "zoom" : event.button === 1 || this.space ? "pan" : "window";
     if (kind === "line") this.line = { from: pane.pixel(event), to: pane.pixel(event) };
     const move = (now) => this.drag(kind, pane, begin, now);
-    const end = () => { document.removeEventListener("pointermove", move); document.removeEventListener("pointerup", end); };
-    document.addEventListener("pointermove", move);
-    document.addEventListener("pointerup", end);
+    const until = new AbortController();
+    const end = () => { until.abort(); this.drawing = false; this.paint(); };
+    this.drawing = kind === "line";
+    document.addEventListener("pointermove", move, until);
+    for (const way of ["pointerup", "pointercancel"]) document.addEventListener(way, end, until);
   },
 
   drag(kind, pane, begin, event) {

@@ -24,8 +24,9 @@ export function drawProfile(canvas, panes, line) {
   context.strokeStyle = "#2c343b";
   context.fillStyle = "#9aa0a6";
   for (const value of [common[0], (common[0] + common[1]) / 2, common[1]]) {
-    context.beginPath(); context.moveTo(LEFT, y(value, common)); context.lineTo(right, y(value, common)); context.stroke();
-    if (hu.length) context.fillText(`${Math.round(value)} ${hu[0].unit}`, 6, y(value, common) + 4);
+    const at = Math.round(y(value, common)) + 0.5; // a line that is one pixel wide
+    context.beginPath(); context.moveTo(LEFT, at); context.lineTo(right, at); context.stroke();
+    if (hu.length) context.fillText(`${Math.round(value)} ${hu[0].unit}`, 6, at + 4);
   }
   const [far, unit] = lengthOf(panes, line);
   context.fillText(`0 ${unit}`, LEFT, height - 6);

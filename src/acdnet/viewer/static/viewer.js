@@ -24,7 +24,8 @@ export class Viewer {
     this.ranges = { image: WINDOWS.soft[1], difference: DIFFERENCE, map: WHOLE_MAP };
     this.camera = null; // where one has zoomed to, and in an image of which size
     this.overlays = { metal: true, doubt: false };
-    this.line = null;
+    this.line = null; // of a profile: {from, to}, rows and columns
+    this.drawing = false; // whether it is being drawn
     this.panes = [];
     this.byChange = false;
     this.flip = false;
@@ -136,8 +137,10 @@ export class Viewer {
   paint() {
     for (const pane of this.panes) this.paintPane(pane);
     this.tellValues();
-    $("profile").hidden = !this.line || this.closed;
-    if (!$("profile").hidden) drawProfile($("profile"), this.panes, this.line);
+    const profile = $("profile");
+    if (!this.line || this.closed) profile.hidden = true;
+    else if (!this.drawing) profile.hidden = false; // not sooner: the panes shrink, and the line would slip from the hand
+    if (!profile.hidden) drawProfile(profile, this.panes, this.line);
   }
 
   // windows -------------------------------------------------------------------------------------------------------
