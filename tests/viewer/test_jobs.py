@@ -1,104 +1,19 @@
-"""A server that is killed loses no job and does none twice."""
+"""Jobs on disk: what happens to them when disks are full, servers stop and others write there."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import re
 import signal
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from acdnet.errors import InputRefused, ResourceError
 from acdnet.viewer.jobs import Jobs, Limits
-from tests.reduction.make import series
-
-MANY = 50
-
-
-class Server:
-    """`acdnet serve` in a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "acdnet", "serve", "--folder", str(folder), "--no-browser"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        found = re.search(r"http\S+", self.process.stdout.readline())
-        assert found
-        self.address = found[0]
-
-    def ask(self, path: str, method: str = "GET", data: bytes | None = None) -> Any:
-        request = urllib.request.Request(f"{self.address}api/{path}", data, method=method)
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.loads(answer.read())
-
-    def send(self, files: list[bytes]) -> str:
-        name: str = self.ask("jobs", "POST", json.dumps({"files": len(files), "kind": "dicom"}).encode())["id"]
-        for n, data in enumerate(files):
-            self.ask(f"jobs/{name}/files/{n}", "PUT", data)
-        self.ask(f"jobs/{name}/start", "POST", b"")
-        return name
-
-    def memory(self) -> int:
-        """Return the megabytes it holds."""
-        text = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+)", text)
-        assert found
-        return int(found[1]) // 1000
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.__exit__(None, None, None)
-
-
-def test_many_at_once_and_a_server_that_is_killed(tmp_path: Path) -> None:
-    scan = [path.read_bytes() for path in sorted(series(tmp_path / "scan", (True,)).iterdir())]
-    folder = tmp_path / "jobs"
-    server = Server(folder)
-    before = server.memory()
-    uploads = [scan if n % 5 else [os.urandom(2000)] for n in range(MANY)]
-    with ThreadPoolExecutor(16) as pool:
-        names = list(pool.map(server.send, uploads))
-    assert len(set(names)) == MANY
-    assert server.memory() < before + 150
-    server.kill()  # while the first is being worked on, and 49 are waiting
-    time.sleep(1.0)
-    working = subprocess.run(["pgrep", "-f", f"acdnet.viewer.work {folder}"], capture_output=True, text=True)
-    assert working.stdout == ""  # nothing works on without its server
-
-    again = Jobs(folder, start=False)
-    again.close()
-    assert [job.id for job in again.all()] == [job.id for job in sorted(again.all(), key=lambda job: job.number)]
-    states = {job.id: job.state for job in again.all()}
-    assert set(states) == set(names)
-    assert set(states.values()) <= {"queued", "done", "failed"}
-
-    server = Server(folder)
-    try:
-        name = names[1]  # one of those that waited
-        end = time.monotonic() + 120
-        while server.ask("jobs")[0]["state"] in ("queued", "running") and time.monotonic() < end:
-            time.sleep(0.2)
-        for other in names:
-            if other != name:
-                server.ask(f"jobs/{other}", "DELETE")
-        while (job := server.ask("jobs")[0])["state"] in ("queued", "running") and time.monotonic() < end:
-            time.sleep(0.2)
-        assert (job["id"], job["state"]) == (name, "done")
-        assert len(server.ask("jobs")) == 1
-        assert [place.name for place in folder.iterdir() if not place.name.startswith(".")] == [name]
-    finally:
-        server.kill()
+from tests.viewer.server import Server
 
 
 def test_an_upload_that_was_cut_off_is_told(tmp_path: Path) -> None:
@@ -197,7 +112,5 @@ def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_stops_when_asked(signal_: signal.Signals, tmp_path: Path) -> None:
     server = Server(tmp_path / "jobs")
-    server.process.send_signal(signal_)
-    with server.process as process:
-        assert process.wait(20) in (0, 128 + signal_)
+    assert server.end(signal_) in (0, 128 + signal_)
     assert sorted(path.name for path in (tmp_path / "jobs").iterdir()) == []  # it was cleared up

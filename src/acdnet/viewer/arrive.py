@@ -16,7 +16,7 @@ from acdnet.viewer.states import UPLOAD, UPLOADING, Job
 if TYPE_CHECKING:
     from acdnet.viewer.jobs import Jobs
 
-PART = 2**19
+PART = 2**18
 """Bytes that are written at once; so much of a file is in memory."""
 
 

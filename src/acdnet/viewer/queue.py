@@ -27,6 +27,8 @@ from acdnet.viewer.states import (
 if TYPE_CHECKING:
     from acdnet.viewer.jobs import Jobs
 
+WORKER = (sys.executable, "-m", "acdnet.viewer.work")
+"""The process that reduces; the folder of its job and how to read it follow."""
 BUSY = ResourceError.exit_code
 """How a process ends that found the place taken, by one that is about to end."""
 
@@ -76,7 +78,7 @@ class Queue(threading.Thread):
             self.jobs.change(job, state=RUNNING)
             (place / PROGRESS).unlink(missing_ok=True)  # what an earlier run said
             how = {name: getattr(job, name) for name in ("kind", SERIES, ANY_PLANE, LOSSY)}
-            command = [sys.executable, "-m", "acdnet.viewer.work", str(place), json.dumps(how)]
+            command = [*WORKER, str(place), json.dumps(how)]
             nothing = subprocess.DEVNULL
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)  # noqa: S603
             self.running = job.id

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from acdnet.errors import AcdnetError, InputRefused, NeedsChoice, PlaceTaken
 from acdnet.files import write_atomically
 from acdnet.viewer.states import ANY_PLANE, LOSSY, PROGRESS, RESULT, SERIES, UPLOAD
+from acdnet.viewer.unnamed import unnamed
 
 MOST_OFFERED = 100
 EVERY = 0.3
@@ -50,7 +51,7 @@ def reduce_job(place: Path, how: dict[str, Any]) -> int:
         if not asks and how[SERIES] and isinstance(error, InputRefused):
             asks = SERIES  # another one may do
         tell(
-            message=_without_paths(problem, place),
+            message=unnamed(problem, place),
             taken=isinstance(error, PlaceTaken),
             asks=asks,
             offered=_titles(place / UPLOAD) if asks == SERIES else [],
@@ -92,15 +93,6 @@ def _titles(upload: Path) -> list[str]:
     from acdnet.dicom.series import find_series
 
     return [series.title for series in find_series(upload).series[:MOST_OFFERED]]
-
-
-def _without_paths(text: str, place: Path) -> str:
-    """Leave out where the server keeps things."""
-    return (
-        text.replace(f"{place / UPLOAD}{os.sep}", "file ")
-        .replace(str(place / UPLOAD), "the scan")
-        .replace(str(place), "the job")
-    )
 
 
 def _end_with_the_server() -> None:

@@ -1,0 +1,121 @@
+"""`acdnet serve` in a process of its own, and those who send scans to it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from urllib.parse import urlsplit
+
+CUT_OFF = (urllib.error.URLError, http.client.HTTPException, OSError)
+
+
+class Server:
+    """A server, and all that it says."""
+
+    def __init__(self, folder: Path, *options: str, **environment: str) -> None:
+        command = [sys.executable, "-m", "acdnet", "serve", "--folder", str(folder), *(options or ["--no-browser"])]
+        self.said = folder.with_name(f"{folder.name}-said-{time.monotonic_ns()}")
+        with self.said.open("wb") as said:
+            self.process = subprocess.Popen(command, stdout=said, stderr=said, env={**os.environ, **environment})
+        found = until(lambda: re.search(r"http\S+/\n", self.said.read_text()), 60)
+        self.address = found[0].strip()
+        self.token = urlsplit(self.address).path.strip("/")
+
+    def ask(self, path: str, method: str = "GET", data: bytes | None = None) -> Any:
+        request = urllib.request.Request(f"{self.address}api/{path}", data, method=method)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read())
+
+    def most_memory(self) -> int:
+        """Return the most megabytes it ever held."""
+        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())
+        assert found
+        return int(found[1]) // 1000
+
+    def end(self, how: signal.Signals = signal.SIGKILL) -> int:
+        """End it, and return its exit code."""
+        self.process.send_signal(how)
+        return self.process.wait(20)
+
+    def kill(self) -> None:
+        self.end()
+
+
+class Uploads:
+    """What was sent to a server, and what it answered."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self.lock = server, Lock()
+        self.created: set[str] = set()
+        self.asked: set[str] = set()
+        """Jobs whose start was asked for, answered or not."""
+        self.accepted: dict[str, bool] = {}
+        """Jobs whose start was answered, and whether they are whole."""
+        self.halves: list[socket.socket] = []
+
+    def create(self, files: int) -> str:
+        name: str = self.server.ask("jobs", "POST", json.dumps({"files": files, "kind": "dicom"}).encode())["id"]
+        with self.lock:
+            assert name not in self.created
+            self.created.add(name)
+        return name
+
+    def upload(self, files: list[bytes]) -> str:
+        name = self.create(len(files))
+        for n, data in enumerate(files):
+            self.server.ask(f"jobs/{name}/files/{n}", "PUT", data)
+        return name
+
+    def start(self, name: str, whole: bool) -> None:
+        with self.lock:
+            self.asked.add(name)
+        self.server.ask(f"jobs/{name}/start", "POST", b"")
+        with self.lock:
+            self.accepted[name] = whole
+
+    def send(self, files: list[bytes], whole: bool) -> None:
+        """Upload a scan; a server that is killed meanwhile has not accepted it."""
+        with suppress(*CUT_OFF):
+            self.start(self.upload(files), whole)
+
+    def send_half(self, data: bytes) -> None:
+        """Begin to send a file, and stop in its middle."""
+        name, place = self.create(1), urlsplit(self.server.address)
+        opened = socket.create_connection((place.hostname, place.port))
+        head = (
+            f"PUT {place.path}api/jobs/{name}/files/0 HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Length: {len(data)}"
+        )
+        opened.sendall(f"{head}\r\n\r\n".encode() + data[: len(data) // 2])
+        self.halves.append(opened)
+
+
+def until(what: Any, seconds: float = 120.0) -> Any:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := what():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not true after {seconds} s")
+
+
+def works_on(folder: Path) -> bool:
+    """Tell whether some process still reduces a job of a folder."""
+    found = subprocess.run(["pgrep", "-f", f"acdnet.viewer.work {folder}"], capture_output=True, text=True)
+    return found.stdout != ""
+
+
+def files(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(folder.iterdir())]
