@@ -50,9 +50,7 @@ def page(chromium: str) -> Iterator[Any]:
         opened.on("requestfailed", lambda request: problems.append(f"{request.url} {request.failure}"))
         yield opened
         browser.close()
-        assert [
-            problem for problem in problems if not problem.endswith("ERR_ABORTED")
-        ] == []  # the page was left, or it was saved
+        assert [problem for problem in problems if not problem.endswith("ERR_ABORTED")] == []  # that is how one leaves
 
 
 @pytest.fixture(scope="module")
