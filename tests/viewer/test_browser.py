@@ -237,3 +237,4 @@ def test_a_scan_is_dropped_and_taken_home(page: Any, reduced: Path, tmp_path: Pa
                 break
             page.wait_for_timeout(50)
         assert len(left) == 1
+        page.goto("about:blank")  # which does not ask for jobs

@@ -21,6 +21,7 @@ export class Inside {
 
   hide() {
     this.place.hidden = true;
+    this.place.style.minHeight = "";
     this.number = null;
   }
 
@@ -84,10 +85,14 @@ export class Inside {
     return true;
   }
 
-  say(words) { this.place.replaceChildren(make("p", { className: "reason", textContent: words })); }
+  say(words) {
+    this.place.style.minHeight = `${this.place.getBoundingClientRect().height}px`; // the panes above do not jump
+    this.place.replaceChildren(make("p", { className: "reason", textContent: words }));
+  }
 
   draw() {
     const { about } = this;
+    this.place.style.minHeight = "";
     this.slider = make("input", { type: "range", min: 1, max: about.stages, value: this.t, id: "stage-slider" });
     this.slider.addEventListener("input", () => { this.t = Number(this.slider.value); this.final = false; this.again(); });
     this.last = make("button", { textContent: "final image" });
