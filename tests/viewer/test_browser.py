@@ -17,6 +17,11 @@ from tests.reduction.make import run, series
 from tests.train.make import small_store
 from tests.viewer.browser import READY, Started, pixels, until, until_shown, value
 
+NUMBERS = """async (kind) => {
+  const answer = await fetch(`api/results/${window.acdnet.name}/slices/${window.acdnet.number}/inside/${kind}`);
+  return [...new Int16Array(await answer.arrayBuffer())];
+}"""
+
 
 def grey(page: Any, point: list[float], pane: int = 0) -> int:
     """Return how bright a pane is at a point of it, in pixels of the page."""
@@ -131,6 +136,14 @@ def test_swipe_and_stages(page: Any, reduced: Path) -> None:
             "(slider) => { slider.value = 1; slider.dispatchEvent(new Event('input')); }"
         )
         until_shown(page, "artifacts/0/0", pane=1)
+        until_shown(page, "images/1/0", pane=0)
+        page.wait_for_timeout(300)
+        for pane, kind, (low, high) in ((0, "images/1/0", (-160, 240)), (1, "artifacts/0/0", (-200, 200))):
+            sent = np.array(page.evaluate(NUMBERS, kind)).reshape(96, 96)
+            for row, column in ((5, 5), (60, 60), (57, 28), (49, 62)):  # air, body, bone, metal
+                expected = np.clip(255 * (sent[row, column] - low) / (high - low), 0, 255)
+                at = value(page, f"window.acdnet.panes[{pane}].point({row}, {column})")
+                assert grey(page, at, pane) == pytest.approx(expected, abs=8)  # between pixels it is smooth
         page.click("#inside button[title='show map 2']")
         until_shown(page, "maps/0/1", pane=2)
         assert value(page, "document.querySelector('#panes .pane:nth-child(3) .marks').textContent.includes('0 to ')")
