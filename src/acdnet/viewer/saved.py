@@ -38,7 +38,10 @@ def load_arrays(path: Path, limit: int) -> dict[str, NDArray[Any]]:
         if size > limit:
             raise InputRefused(f"{path}: unpacks to more than {limit:,} bytes, the most that is read here")
         with np.load(path, allow_pickle=False) as arrays:
-            return dict(arrays)
+            found = dict(arrays)
+        if not all(isinstance(array, np.ndarray) for array in found.values()):
+            raise InputRefused(f"{path}: cannot be read (it holds more than arrays)")
+        return found
     except InputRefused:
         raise
     except Exception as error:
