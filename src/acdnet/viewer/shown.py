@@ -31,21 +31,24 @@ class Shown:
                 return self._look(name)
             turn = self.opening.setdefault(name, Lock())
         with turn:
-            with self.lock:
-                if name in self.opened:
-                    return self._look(name)
             try:
-                result = open_result(self._folder(name))
+                return self._open(name)
             finally:
                 with self.lock:
                     self.opening.pop(name, None)
-            with self.lock:
-                self._folder(name)  # it may have been deleted meanwhile
-                if name not in self.opened:
-                    while len(self.opened) >= OPEN_RESULTS:
-                        self._close(next(iter(self.opened)))
-                    self.opened[name] = result, Inside(result, self.model, self.desk)
+
+    def _open(self, name: str) -> tuple[Result, Inside]:
+        with self.lock:
+            if name in self.opened:  # somebody else was first
                 return self._look(name)
+        result = open_result(self._folder(name))
+        with self.lock:
+            self._folder(name)  # it may have been deleted meanwhile
+            if name not in self.opened:
+                while len(self.opened) >= OPEN_RESULTS:
+                    self._close(next(iter(self.opened)))
+                self.opened[name] = result, Inside(result, self.model, self.desk)
+            return self._look(name)
 
     def forget(self, name: str) -> None:
         """Close a result."""
