@@ -7,6 +7,7 @@ from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
 from acdnet.train.config import TrainConfig
 from acdnet.train.grow import fits, grown
+from acdnet.train.initial import as_solver
 from acdnet.train.lessons.acdnet import ACDNetLesson
 from acdnet.train.lessons.lesson import Lesson
 from acdnet.weights.card import Training
@@ -33,7 +34,10 @@ def make_model(config: TrainConfig) -> tuple[Network, Training | None]:
     """Return the network of a run, in training mode, and what it has seen before."""
     wanted = config.model.network()
     if not config.model.start_from:
-        return build(wanted).train(), None
+        new = build(wanted)
+        if isinstance(new, ACDNet) and config.training.initial == "solver":
+            as_solver(new)
+        return new.train(), None
     model, card = read_model(find_model(config.model.start_from))
     if model.config == wanted:
         return model.train(), card.training

@@ -107,6 +107,8 @@ class TrainingSettings:
     """Decay of the moving average of the weights; 0: none."""
     omega: float = L1_WEIGHT
     """Weight of absolute errors in the loss (omega_1, omega_2); squared ones have weight one."""
+    initial: str = "solver"
+    """Values that ACDNet begins with: `published`, or `solver`, from which it learns much faster."""
     focus: float = 0.5
     """Share of the patches that are taken where the artifact is strong."""
 
@@ -120,11 +122,13 @@ class TrainingSettings:
         check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):
             raise ConfigError(f"training.schedule is {self.schedule!r}; it is cosine or steps")
+        if self.initial not in ("solver", "published"):
+            raise ConfigError(f"training.initial is {self.initial!r}; it is solver or published")
 
 
 PAPER = {"warm_up": 0.0, "schedule": "steps", "clip": 0.0, "average": 0.0}
 _ACDNET_PAPER = PAPER | {
-    "patches": 300 * 800 * 32, "batch": 32, "rate": 2e-4, "focus": 0.0,
+    "patches": 300 * 800 * 32, "batch": 32, "rate": 2e-4, "focus": 0.0, "initial": "published",
     "halve_at": (50 / 300, 100 / 300, 150 / 300, 200 / 300),
 }  # fmt: skip
 _DUAL_PAPER = PAPER | {"patches": 120 * 1000, "batch": 1, "rate": 2e-4, "halve_at": (0.25, 0.5, 0.75)}

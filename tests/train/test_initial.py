@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from acdnet.config import ARCHITECTURES
+from acdnet.errors import ConfigError
+from acdnet.model.acdnet import ACDNet
+from acdnet.train.begin import make_model
+from acdnet.train.config import from_dict
+from acdnet.train.initial import as_solver
+
+
+def untrained(initial: str) -> ACDNet:
+    torch.manual_seed(0)
+    model = ACDNet(ARCHITECTURES["acdnet-s"])
+    return (as_solver(model) if initial == "solver" else model).eval()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_untrained_network_finds_part_of_a_streak_of_either_sign(sign: float) -> None:
+    X = torch.full((1, 1, 48, 48), 50.0)
+    streak = torch.zeros_like(X)
+    streak[..., 20:26, 8:40] = sign * 20.0
+    I = torch.ones_like(X)
+    with torch.no_grad():
+        found = untrained("solver")(X + streak, X, I).start_artifacts[-1]
+        published = untrained("published")(X + streak, X, I).start_artifacts[-1]
+    inside = streak != 0
+    assert (found[inside] * sign).mean() > 3.0
+    assert (published[inside] * sign).mean() < 1.0
+
+
+def test_which_values_a_run_begins_with() -> None:
+    def D_of(training: dict[str, object]) -> torch.Tensor:
+        model, _ = make_model(from_dict({"model": {"architecture": "acdnet-s"}, "training": training}))
+        assert isinstance(model, ACDNet)
+        return model.D
+
+    assert (D_of({}) < 0).any()
+    assert not (D_of({"initial": "published"}) < 0).any()
+    assert not (D_of({"recipe": "paper"}) < 0).any()
+    with pytest.raises(ConfigError, match="solver or published"):
+        from_dict({"training": {"initial": "random"}})
