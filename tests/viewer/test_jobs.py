@@ -19,7 +19,7 @@ from tests.viewer.server import Server
 def test_an_upload_that_was_cut_off_is_told(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, start=False)
     job = jobs.create(3, "dicom")
-    with pytest.raises(ResourceError, match="another process"):
+    with pytest.raises(ResourceError, match="another acdnet serve"):
         Jobs(tmp_path)  # a second server would take the work of the first for its own
     jobs.close()
     again = Jobs(tmp_path, start=False)

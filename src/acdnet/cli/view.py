@@ -19,7 +19,11 @@ def view(
 ) -> None:
     """Look at a result: before, after and what was removed, and inside the network. Research use only."""
     from acdnet.viewer.serve import run_server
+    from acdnet.weights.card import read_card
+    from acdnet.weights.shipped import find_model
 
+    if model:
+        read_card(find_model(model))
     run_server({"result": result}, None, model, port, browser, typer.echo)
 
 

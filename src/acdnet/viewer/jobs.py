@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acdnet.errors import AcdnetError, InputRefused, ResourceError
+from acdnet.errors import AcdnetError, InputRefused, PlaceTaken, ResourceError
 from acdnet.files import locked, write_atomically
 from acdnet.viewer.arrive import take_file
 from acdnet.viewer.queue import Queue
@@ -80,7 +80,10 @@ class Jobs:
         except OSError as error:
             raise ResourceError(f"{folder}: cannot be made ({error.strerror})") from error
         self.held = ExitStack()
-        self.held.enter_context(locked(folder / ".lock"))
+        try:
+            self.held.enter_context(locked(folder / ".lock"))
+        except PlaceTaken as error:
+            raise PlaceTaken(f"{folder}: another acdnet serve is using this folder") from error
         self.lock = threading.RLock()
         self.last: dict[str, float] = {}
         """When something came last of an upload."""

@@ -24,6 +24,15 @@ EVERY = 0.3
 """Seconds between two notes of progress."""
 
 
+FOREIGN = {
+    b"PK": "archives are not opened: unpack it and drop the folder",
+    b"\x1f\x8b": "a packed NIfTI volume is dropped alone; archives are not opened",
+    b"\x89PNG": "the page takes DICOM and NIfTI; PNGs need their pixel size: acdnet reduce --pixel-mm",
+    b"\x93NUMPY": "the page takes DICOM and NIfTI; arrays need their pixel size: acdnet reduce --pixel-mm",
+}
+"""How files begin that people drop and the page does not take, and what to do with them."""
+
+
 class Tell(Protocol):
     """Note how far it is, or how it ended."""
 
@@ -51,7 +60,7 @@ def reduce_job(place: Path, how: dict[str, Any]) -> int:
         if not asks and how[SERIES] and isinstance(error, InputRefused):
             asks = SERIES  # another one may do
         tell(
-            message=unnamed(problem, place),
+            message=unnamed(problem + _hint(place / UPLOAD, how["kind"]), place),
             taken=isinstance(error, PlaceTaken),
             asks=asks,
             offered=_titles(place / UPLOAD) if asks == SERIES else [],
@@ -75,17 +84,30 @@ def _reduce(place: Path, how: dict[str, Any], tell: Tell) -> None:
     from acdnet.reduction.job import Settings, run_job  # not before it is clear that they are needed: this is slow
     from acdnet.reduction.report import cautions
 
-    last = 0.0
+    last, told = 0.0, ""
 
     def progress(what: str, done: int, total: int) -> None:
-        nonlocal last
-        if done == total or time.monotonic() - last > EVERY:
-            last = time.monotonic()
+        nonlocal last, told
+        if what != told or done == total or time.monotonic() - last > EVERY:
+            last, told = time.monotonic(), what
             tell(what=what, done=done, total=total)
 
     finished = run_job(scan, source, place / RESULT, Settings(), progress)
     skipped = [f"skipped: {count} {reason}" for reason, count in finished.skipped.items()]
     tell(message="; ".join([*cautions(finished.records), *skipped]))
+
+
+def _hint(upload: Path, kind: str) -> str:
+    """Return what to do with files that are no DICOM, if one of them is of a kind that is known."""
+    if kind != "dicom" or not upload.is_dir():
+        return ""
+    for path in sorted(upload.iterdir()):
+        with path.open("rb") as file:
+            start = file.read(8)
+        for magic, hint in FOREIGN.items():
+            if start.startswith(magic):
+                return f"; {hint}"
+    return ""
 
 
 def _titles(upload: Path) -> list[str]:
