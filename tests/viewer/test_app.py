@@ -16,8 +16,9 @@ from fastapi.testclient import TestClient
 
 from acdnet.viewer.app import NOTICE, make_app
 from acdnet.viewer.inside import Inside, Stages
-from acdnet.viewer.jobs import Jobs, Limits
+from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.result import open_result
+from acdnet.viewer.states import Limits
 from tests.reduction.make import run, series
 
 TOKEN = "a-token-that-nobody-knows"

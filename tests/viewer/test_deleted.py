@@ -17,10 +17,10 @@ from fastapi.testclient import TestClient
 from acdnet.errors import InputRefused, ResourceError
 from acdnet.viewer import shown as shown_module
 from acdnet.viewer.app import make_app
-from acdnet.viewer.jobs import Jobs, Limits
+from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.result import open_result
 from acdnet.viewer.shown import Shown
-from acdnet.viewer.states import DONE, FAILED, UPLOADING
+from acdnet.viewer.states import DONE, FAILED, UPLOADING, Limits
 from tests.reduction.make import run, series
 
 TOKEN, PORT = "a-token-that-nobody-knows", 8123

@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ from acdnet.viewer.states import (
     UPLOAD,
     UPLOADING,
     Job,
+    Limits,
     clear,
     clear_staged,
     read_job,
@@ -54,20 +55,6 @@ NUMBERS = ".numbers"
 """Where the last number that was given is kept."""
 NEW, GONE = ".new-", ".gone-"
 """How names begin of what is being made, and of what is being deleted; neither is a job."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much is taken from a page."""
-
-    file_bytes: int = 1 * 2**30
-    job_bytes: int = 8 * 2**30
-    files: int = 10_000
-    jobs: int = 200
-    reserve_bytes: int = 1 * 2**30
-    """What is left free on the disk."""
-    idle_seconds: float = 3600.0
-    """How long nothing may come of an upload before it is given up, as when its page was closed."""
 
 
 class Jobs:

@@ -23,6 +23,20 @@ LARGEST = 2**20
 
 
 @dataclass(frozen=True)
+class Limits:
+    """How much is taken from a page."""
+
+    file_bytes: int = 1 * 2**30
+    job_bytes: int = 8 * 2**30
+    files: int = 10_000
+    jobs: int = 200
+    reserve_bytes: int = 1 * 2**30
+    """What is left free on the disk."""
+    idle_seconds: float = 3600.0
+    """How long nothing may come of an upload before it is given up, as when its page was closed."""
+
+
+@dataclass(frozen=True)
 class Job:
     """One scan. It is known by its number; nothing of the patient is kept here."""
 
