@@ -15,12 +15,21 @@ const NOTCH = 50; // pixels of the wheel that are a slice: a notch of a mouse is
 const LINE = 20; // pixels of a line, for wheels that count lines
 const MOST_ZOOMED = 100; // pixels of the wheel that count in one event
 
+const PRINTED = 1; // letters that the name of a key has if the key writes something
+
+// Whether a menu is open; browsers that do not say so are taken to have it open while it has the focus.
+function isOpen(menu) {
+  try { return menu.matches(":open"); } catch { return true; }
+}
+
 export const input = {
   paneAt(event) { return this.panes.find((pane) => pane.box.contains(event.target)); },
 
   press(event) {
     const pane = this.paneAt(event);
-    if (!pane?.shown || event.target.closest("select, .bar")) return;
+    if (event.target.closest("select")) return;
+    document.activeElement?.blur(); // a menu or slider that was used would take the keys
+    if (!pane?.shown || event.target.closest(".bar")) return;
     event.preventDefault();
     const begin = { x: event.clientX, y: event.clientY, camera: pane.camera(), range: this.rangeOf(pane.shown), content: pane.shown };
     const kind = event.shiftKey ? "line" : event.button === 2 ? "zoom" : event.button === 1 || this.space ? "pan" : "window";
@@ -91,8 +100,9 @@ export const input = {
   },
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, dialog")) return;
-    if (event.key === " " && event.target.closest("button")) return;
+    const menu = event.target.closest("select");
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("dialog") || (menu && isOpen(menu))) return;
+    if (event.key === " " && event.target.closest("button, select")) return;
     const key = event.key.toLowerCase();
     const found = Object.values(WINDOWS).find(([, , letter]) => letter === key);
     const steps = { arrowdown: 1, arrowright: 1, arrowup: -1, arrowleft: -1, pagedown: 10, pageup: -10 };
@@ -107,14 +117,15 @@ export const input = {
     else if (key === "t") $("tables-button").click();
     else if (key === "i") { this.flip = !this.flip; this.applyWindows(); }
     else if (key === "0") this.reset();
-    else if (key === "c") { this.byChange = true; this.fillSlices(); this.step(1); }
+    else if (key === "c") this.nextChanged();
+    else if (key === "," || key === ".") this.inside.turn(key === "," ? -1 : 1);
     else if (key === "+" || key === "-") {
       const pane = this.panes.find((one) => one.shown);
       if (pane) this.zoom(pane.camera(), key === "+" ? 0.8 : 1.25);
     } else if (key === "escape") { this.line = null; this.paint(); }
     else if (key === " ") this.space = true;
     else if (key === "?") $("keys").showModal();
-    else return;
+    else if (!menu || key.length > PRINTED) return; // a menu would choose what begins with that letter
     event.preventDefault();
   },
 };

@@ -6,6 +6,7 @@ import { Pane, content } from "./pane.js";
 
 const PATIENCE = 150; // ms
 const MAP_STEPS = 10000; // what the peak of a map is sent as
+const METAL_LEFT_OUT = "before the metal is put back";
 const LEAST_BRIGHT = 0.01; // of the peak
 
 export class Inside {
@@ -41,8 +42,8 @@ export class Inside {
 
   // What the three panes show; stages are counted from 1, the server's images from the one before the first stage.
   imagePlan() {
-    if (this.final) return { path: `images/${this.about.images - 1}/0`, label: "final image, cleaned up once more" };
-    return { path: `images/${this.t}/0`, label: `image X after stage ${this.t} of ${this.about.stages}` };
+    if (this.final) return { path: `images/${this.about.images - 1}/0`, label: `final image, ${METAL_LEFT_OUT}` };
+    return { path: `images/${this.t}/0`, label: `X after stage ${this.t} of ${this.about.stages}, ${METAL_LEFT_OUT}` };
   }
 
   artifactPlan() {
@@ -77,6 +78,7 @@ export class Inside {
       this.about = about;
     } catch (error) {
       if (wanted()) this.say(error.message);
+      if (error.lasts) complain(error);
       return false;
     }
     this.number = number;
@@ -94,8 +96,9 @@ export class Inside {
     const { about } = this;
     this.place.style.minHeight = "";
     this.slider = make("input", { type: "range", min: 1, max: about.stages, value: this.t, id: "stage-slider" });
-    this.slider.addEventListener("input", () => { this.t = Number(this.slider.value); this.final = false; this.again(); });
-    this.last = make("button", { textContent: "final image" });
+    this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
+    this.slider.addEventListener("change", () => this.slider.blur()); // the arrow keys are for slices
+    this.last = make("button", { textContent: "final image", title: "the image of the last stage, cleaned up once more" });
     this.last.addEventListener("click", () => { this.final = !this.final; this.again(); });
     this.residuals = text("");
     this.stage = part("", this.slider, " ", this.last, this.residuals, text("each stage updates K, M and X once (Eqs. 10, 12, 14)"));
@@ -129,6 +132,19 @@ export class Inside {
     const button = make("button", { title: `show map ${n + 1}` }, make("canvas"), make("span", { textContent: `M${n + 1}` }));
     button.addEventListener("click", () => { this.map = this.map === n ? null : n; this.again(); });
     return button;
+  }
+
+  go(t) {
+    this.t = t;
+    this.final = false;
+    this.again();
+  }
+
+  // Go on by a stage, if stages are shown.
+  turn(by) {
+    if (this.number === null) return;
+    this.slider.value = this.t + by;
+    this.go(Number(this.slider.value));
   }
 
   again() { this.viewer.refresh().catch(complain); }

@@ -1,13 +1,17 @@
 // The list of slices: in order or by how much was changed, and the way from one to the next. These are methods of the viewer.
 
 import { complain } from "./data.js";
-import { $, make } from "./dom.js";
+import { $, count, make } from "./dom.js";
+
+const CHANGE = ["mean change", "mean of |After - Before| over the body (what was above -500 HU), without the metal"];
+const METAL = ["metal", "how many pixels are metal"];
 
 export const slices = {
   fillSlices() {
     const order = this.about.slices.map((_, n) => n);
     const change = (n) => this.about.slices[n].mean_change_hu ?? 0;
     if (this.byChange) order.sort((a, b) => change(b) - change(a) || a - b);
+    const heading = this.about.kind === "evaluation" ? METAL : CHANGE;
     const most = Math.max(1e-9, ...order.map(change));
     $("slices").replaceChildren(...order.map((n) => {
       const slice = this.about.slices[n];
@@ -16,12 +20,12 @@ export const slices = {
       item.classList.toggle("clean", !slice.metal_pixels);
       const text = this.about.kind === "evaluation" ? `\u200e${slice.status}\u200e` : slice.status === "unchanged" ? "no metal" : slice.status;
       const told = this.about.kind === "evaluation" ? `${slice.metal_pixels} px` : slice.mean_change_hu ? `${slice.mean_change_hu.toFixed(1)} HU` : "";
-      item.append(...[n + 1, text, told].map((part) => make("span", { textContent: part })));
+      item.append(...[n + 1, text].map((part) => make("span", { textContent: part })), make("span", { textContent: told, title: heading[1] }));
       item.append(make("i", { style: `width:${100 * change(n) / most}%` }));
       item.addEventListener("click", () => this.go(n));
       return item;
     }));
-    this.order = order;
+    $("told").replaceChildren(make("span", { textContent: count(order.length, "slice") }), make("span", { textContent: heading[0], title: heading[1] }));
     $("slices").classList.toggle("cases", this.about.kind === "evaluation");
     for (const id of ["by-number", "by-change"]) $(id).hidden = this.about.kind === "evaluation";
     $("by-number").classList.toggle("on", !this.byChange);
@@ -44,9 +48,16 @@ export const slices = {
     this.refresh().catch(complain);
   },
 
-  step(by) {
-    if (!this.byChange) { this.go(this.number + by); return; }
-    const place = this.order.indexOf(this.number) + by;
-    if (place >= 0 && place < this.order.length) this.go(this.order[place]);
+  // Through the body, however the list is sorted.
+  step(by) { this.go(this.number + by); },
+
+  // To the slice that changed most, then to the next most, and round again. What is shown already is no step.
+  nextChanged() {
+    const change = (n) => this.about.slices[n].mean_change_hu ?? 0;
+    const ranked = this.about.slices.map((_, n) => n).filter((n) => change(n) > 0).sort((a, b) => change(b) - change(a) || a - b);
+    if (!ranked.length) { complain(new Error("no slice of this result is known to have changed")); return; }
+    this.rank = (this.rank + 1) % ranked.length;
+    if (ranked[this.rank] === this.number) this.rank = (this.rank + 1) % ranked.length;
+    this.go(ranked[this.rank]);
   },
 };

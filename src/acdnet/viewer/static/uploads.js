@@ -1,7 +1,7 @@
 // The first page of `acdnet serve`: drop a scan, watch it, open it, take it home, delete it.
 
 import { askJson, complain } from "./data.js";
-import { make } from "./dom.js";
+import { count, make, when } from "./dom.js";
 
 const AT_A_TIME = 4;
 const EVERY = 700; // ms between two looks at the queue
@@ -70,9 +70,18 @@ export class Uploads {
   }
 
   async watch() {
-    try { this.draw(await askJson("jobs")); } catch (error) { complain(error); }
+    try { this.draw(await askJson("jobs")); } catch (error) { this.pause(error); complain(error); }
     clearTimeout(this.timer);
     if (this.watching) this.timer = setTimeout(() => this.watch(), EVERY);
+  }
+
+  // Let nothing look as if it went on while there is no server; what is known of it later is drawn anew.
+  pause(error) {
+    if (!error.lasts) return;
+    for (const line of this.lines.values()) {
+      line.said = "";
+      if (GOING.includes(line.row.dataset.state)) line.row.children[2].textContent = "waits for the server";
+    }
   }
 
   draw(jobs) {
@@ -95,16 +104,15 @@ export class Uploads {
     const line = make("tr");
     line.dataset.job = job.id;
     line.dataset.state = job.state;
-    const when = new Date(job.created * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    const cells = [`Scan ${job.number}`, `${job.files} file${job.files > 1 ? "s" : ""}, ${when}`].map(cell);
-    const state = cell(job.state);
+    const cells = [`Scan ${job.number}`, `${count(job.files, "file")}, ${when(job.created)}`].map(cell);
+    const state = cell(job.asks ? "waiting for your choice" : job.state);
     const sending = this.sending.get(job.id);
     if (sending) state.append(bar(sending.done, sending.total));
     if (job.state === "running" && job.progress.what) {
       state.textContent = job.progress.total ? `${job.progress.what} ${job.progress.done} of ${job.progress.total}` : job.progress.what;
       state.append(bar(job.progress.done, job.progress.total));
     }
-    if (job.message) state.append(make("div", { textContent: job.message, style: "color:var(--warn)" }));
+    if (job.message && job.message !== job.state) state.append(make("div", { textContent: job.message, style: "color:var(--warn)" }));
     if (job.asks) state.append(...this.question(job));
     const actions = make("td");
     const act = (text, run) => {
@@ -113,10 +121,10 @@ export class Uploads {
       actions.append(button, " ");
     };
     if (job.state === "done") {
-      act("Look", () => this.open(job.id));
+      act("Look", () => this.open(job.id, job));
       act("Download", () => { location.href = `api/jobs/${job.id}/download`; });
     }
-    if (["uploading", "queued", "running"].includes(job.state)) {
+    if (GOING.includes(job.state)) {
       act("Cancel", () => {
         if (sending) sending.stopped = true;
         for (const request of sending?.requests ?? []) request.abort();
@@ -150,6 +158,7 @@ export class Uploads {
   }
 }
 
+const GOING = ["uploading", "queued", "running"]; // states of jobs that have not ended
 const ACCEPT = { any_plane: "Take slices that are not axial", lossy: "Take images that were compressed with loss" };
 
 const cell = (text) => make("td", { textContent: text });

@@ -1,7 +1,7 @@
 // A result on the screen: slices, panes that move together, windows, overlays, profile.
 
 import { complain, layerPath, load } from "./data.js";
-import { $, make, short } from "./dom.js";
+import { $, count, make, short, when } from "./dom.js";
 import { WINDOWS, input } from "./input.js";
 import { Inside } from "./inside.js";
 import { outline, paintDoubt, paintLine } from "./overlay.js";
@@ -15,8 +15,11 @@ const DIFFERENCE = [-200, 200];
 const WHOLE_MAP = [0, 1]; // in parts of what is white at first
 const AHEAD = [1, -1, 2, -2, 3]; // slices that are loaded before they are asked for, from the one that is shown
 
+const SHOWN = ["viewer", "views", "windows", "overlays", "help"]; // what belongs to an open result
+
 export class Viewer {
-  constructor(name, about) {
+  // `job`: the job that made the result, if this server has it.
+  constructor(name, about, job = null) {
     this.name = name;
     this.about = about;
     this.view = "side";
@@ -28,14 +31,15 @@ export class Viewer {
     this.drawing = false; // whether it is being drawn
     this.panes = [];
     this.byChange = false;
+    this.rank = -1; // of the slice to which one went last because it had changed
     this.flip = false;
     this.share = 0.5; // of the width, left of the bar of a swipe
     this.pointer = null; // where the pointer was last over a picture
     this.wheeled = 0; // pixels of the wheel that were not a whole slice yet
     this.space = false; // whether the key is down
     this.closed = false;
-    $("title").textContent = about.title;
-    for (const id of ["viewer", "views", "windows", "overlays"]) $(id).hidden = false;
+    this.tellTitle(job);
+    for (const id of SHOWN) $(id).hidden = false;
     this.fillWindows();
     this.fillSlices();
     $("cautions").replaceChildren(...about.cautions.map((text) => make("p", { textContent: text })));
@@ -51,6 +55,14 @@ export class Viewer {
     const changed = this.about.slices.map((slice, n) => [slice.mean_change_hu ?? slice.metal_pixels ?? 0, n]);
     this.number = changed.reduce((best, one) => (one[0] > best[0] ? one : best), changed[0])[1];
     await this.setView("side");
+  }
+
+  // Say in the header and on the tab which scan is open.
+  tellTitle(job) {
+    const told = job ? `Scan ${job.number}, ${count(this.about.slices.length, "slice")}, ${when(job.created)}` : this.about.title;
+    $("title").textContent = told;
+    document.title = `${told} - ACDNet viewer`;
+    $("method").textContent = job ? `made by ${this.about.title}` : "";
   }
 
   // panes ---------------------------------------------------------------------------------------------------------
@@ -101,9 +113,8 @@ export class Viewer {
 
   ahead() {
     if (this.view === "inside" || this.closed) return;
-    const here = this.order.indexOf(this.number);
-    for (const next of AHEAD.map((by) => this.order[here + by])) {
-      if (next === undefined) continue;
+    for (const next of AHEAD.map((by) => this.number + by)) {
+      if (!(next in this.about.slices)) continue;
       for (const pane of this.panes) load(pane.plan(next).path).catch(() => {}); // with its maps
     }
   }
@@ -129,9 +140,10 @@ export class Viewer {
     });
     if (!shown) { pane.marks.textContent = ""; return; }
     const [low, high] = this.rangeOf(shown);
-    const zoom = (100 * pane.viewport.getZoom()).toFixed(0);
+    const times = pane.viewport.getZoom();
+    const zoom = Number.isFinite(times) ? `  ${(100 * times).toFixed(0)} %` : ""; // a pane without size has none
     const told = shown.unit ? `W ${Math.round(high - low)}  L ${Math.round((low + high) / 2)}` : `${short(low * shown.factor)} to ${short(high * shown.factor)}`;
-    pane.marks.textContent = `slice ${shown.number + 1} of ${this.about.slices.length}\n${told}  ${zoom} %${pane.inverted ? "\ninverted" : ""}`;
+    pane.marks.textContent = `slice ${shown.number + 1} of ${this.about.slices.length}\n${told}${zoom}${pane.inverted ? "\ninverted" : ""}`;
   }
 
   paint() {
@@ -235,7 +247,9 @@ export class Viewer {
     this.inside.hide();
     document.onkeydown = document.onkeyup = null;
     $("place").textContent = $("values").textContent = "";
-    for (const id of ["viewer", "views", "windows", "overlays", "profile", "tables", "tables-button"]) $(id).hidden = true;
+    $("title").textContent = "";
+    document.title = "ACDNet viewer";
+    for (const id of [...SHOWN, "profile", "tables", "tables-button"]) $(id).hidden = true;
   }
 }
 

@@ -20,7 +20,7 @@ export const views = {
       const choice = make("select", {}, ...this.about.layers.map((layer) => new Option(layer.label, layer.name)));
       choice.value = name;
       const pane = new Pane($("panes"), `pane${k}`, (number) => this.layerContent(number, choice.value));
-      choice.addEventListener("change", () => this.refresh().catch(complain));
+      choice.addEventListener("change", () => { choice.blur(); this.refresh().catch(complain); });
       pane.box.append(choice);
       return pane;
     });
