@@ -215,6 +215,7 @@ def test_a_choice_is_made_in_the_page(page: Any, tmp_path: Path) -> None:
         page.set_input_files("#pick-files", sorted(scan.iterdir()))
         page.wait_for_selector("tr[data-state=failed] .choice", timeout=120_000)
         assert "not axial" in page.inner_text("tr[data-state=failed]")
+        assert page.inner_text("tr[data-state=failed] td:nth-child(3)").startswith("waiting for your choice")
         page.click(".choice")
         page.wait_for_selector("tr[data-state=done]", timeout=120_000)
         assert page.locator("#jobs tr").count() == 1

@@ -79,6 +79,23 @@ def test_keys_act_whatever_was_used_before(page: Any, reduced: Path) -> None:
         assert value(page, "window.acdnet.inside.t") == 2
 
 
+def test_the_panel_of_the_stages_fits_narrow_windows(page: Any, reduced: Path) -> None:
+    with Started("view", reduced) as address:
+        page.goto(address)
+        until(page, READY)
+        page.keyboard.press("3")
+        page.wait_for_selector("#stage-slider", timeout=60_000)
+        try:
+            for width in (1024, 800):
+                page.set_viewport_size({"width": width, "height": 768})
+                until(page, f"document.documentElement.scrollWidth === {width}")
+                assert value(
+                    page, "[document.getElementById('inside')].every((one) => one.scrollWidth <= one.clientWidth)"
+                )
+        finally:
+            page.set_viewport_size({"width": 1280, "height": 800})
+
+
 def test_slices_that_changed_are_found_in_their_order(page: Any, reduced: Path) -> None:
     report = json.loads((reduced / "report.json").read_text())
     changes = [entry["mean_change_hu"] for entry in report["slices"]]
