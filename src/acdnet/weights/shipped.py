@@ -11,8 +11,8 @@ from acdnet.weights.card import Card, read_card
 
 FOLDER = Path(__file__).parent / "models"
 
-ALIASES = {"default": "clinical-s"}
-"""Names for what a model is used for: `default` is the one that images are reduced with."""
+ALIASES = {"default": "clinical-s", "benchmark": "benchmark-s"}
+"""Names for what a model is used for: images are reduced with `default`, pairs of the benchmark with `benchmark`."""
 
 
 def shipped_models() -> dict[str, Path]:
