@@ -27,6 +27,8 @@ def rows(folder: Path) -> list[list[str]]:
     t = config.training
     with (folder / "validation.csv").open() as file:
         last = list(csv.DictReader(file))[-1]
+    if int(last["step"]) != state["step"]:
+        raise SystemExit(f"{folder}: was scored at step {last['step']} and has come to {state['step']}; let it finish")
     settings = [
         folder.name,
         Path(config.model.start_from).parent.name or config.model.start_from or "random weights",

@@ -48,6 +48,10 @@ class ResourceError(AcdnetError):
     exit_code = 5
 
 
+class NoSlices(InputRefused):
+    """Files among which there is no slice of a scan."""
+
+
 class PlaceTaken(ResourceError):
     """Another process is writing there."""
 

@@ -197,6 +197,23 @@ def test_starting_from_a_model(store: Path, tmp_path: Path) -> None:
     assert late.training.patients == early.training.patients
 
 
+def test_a_resumed_run_remembers_what_it_began_with(store: Path, tmp_path: Path) -> None:
+    train(small_config(store, tmp_path / "a", patches=4), resume=False)
+    given = small_config(store, tmp_path / "b", patches=4).to_dict()
+    given["model"]["start_from"] = str(tmp_path / "a/model.safetensors")
+    from acdnet.train.config import from_dict
+
+    train(from_dict(given), resume=False)
+    train(small_config(store, tmp_path / "c", patches=8), resume=False)
+    for name in ("model.safetensors", "model.json"):  # another model in the place of the first
+        (tmp_path / "a" / name).write_bytes((tmp_path / "c" / name).read_bytes())
+    given["training"]["patches"] = 8
+    card = train(from_dict(given), resume=True)
+    assert card is not None
+    assert card.training
+    assert card.training.patches_seen == 4 + 8
+
+
 def test_a_model_is_not_validated_on_what_it_began_with(store: Path, tmp_path: Path) -> None:
     train(small_config(store, tmp_path / "a", patches=4), resume=False)
     given = small_config(store, tmp_path / "b", patches=4).to_dict()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from acdnet.errors import InputRefused
 from acdnet.viewer.states import ANY_PLANE, LOSSY, PROGRESS, SERIES, UPLOAD
 from acdnet.viewer.work import reduce_job
 
@@ -30,3 +31,14 @@ def test_files_of_known_kinds_are_told_apart(start: bytes, advice: str, tmp_path
     told = json.loads((tmp_path / PROGRESS).read_text())
     assert advice in told["message"]
     assert str(tmp_path) not in told["message"]
+
+
+def test_a_stray_archive_is_not_blamed_for_another_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise InputRefused("the slices do not fit together")
+
+    monkeypatch.setattr("acdnet.scans.open.open_scan", refuse)
+    (tmp_path / UPLOAD).mkdir()
+    (tmp_path / UPLOAD / "00001.dcm").write_bytes(b"PK\x03\x04")
+    assert reduce_job(tmp_path, HOW) == 3
+    assert json.loads((tmp_path / PROGRESS).read_text())["message"] == "the slices do not fit together"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from acdnet.dicom.tags import check_complete, is_axial, number, plane_of, read_dataset, read_header, why_no_slice
-from acdnet.errors import InputRefused, NeedsChoice
+from acdnet.errors import InputRefused, NeedsChoice, NoSlices
 from acdnet.files import leads_inside, sha256
 
 UNEVEN = 0.02
@@ -111,7 +111,7 @@ def choose(found: Found, path: Path, wanted: int | None, any_plane: bool) -> Ser
     if not found.series:
         there = ", ".join(f"{count} {reason}" for reason, count in found.skipped.items()) or "no file at all"
         hint = "; convert it to single frames first" if "enhanced multi-frame CT" in found.skipped else ""
-        raise InputRefused(f"{path}: no CT slice found ({there}){hint}")
+        raise NoSlices(f"{path}: no CT slice found ({there}){hint}")
     if wanted is None and len(found.series) > 1:
         titles = "; ".join(f"{n}: {one.title}" for n, one in enumerate(found.series[:TOLD_SERIES], 1))
         several = f"{path}: holds {len(found.series)} series"

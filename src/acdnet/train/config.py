@@ -108,7 +108,7 @@ class TrainingSettings:
     omega: float = L1_WEIGHT
     """Weight of absolute errors in the loss (omega_1, omega_2); squared ones have weight one."""
     initial: str = "solver"
-    """Values that ACDNet begins with: `published`, or `solver`, from which it learns much faster."""
+    """Values that ACDNet begins with: `published`, or `solver` (`acdnet.train.initial`)."""
     focus: float = 0.5
     """Share of the patches that are taken where the artifact is strong."""
 

@@ -1,9 +1,10 @@
 """Values to begin training with, other than the published ones: the untrained network is a plain solver of the model.
 
-With the published values every kernel of D is positive, the start looks at relu(Y - X) alone, and A begins a hundred
-times smaller than the artifact: dark streaks stay in the residual for tens of thousands of patches. Here every other
-kernel is negative and the kernels are larger, so that A can have either sign and full size from the first step; and
-all proximal networks begin as the identity (then ReLU, thresholds, rows of norm one). The network is the same.
+With the published values every kernel of D is positive, the start looks at relu(Y - X) alone, and A begins far smaller
+than the artifact; a network trained from there may leave dark streaks in the residual (`benchmarks/explained.py`
+shows it). Here every other kernel is negative and the kernels are larger, so that A can have either sign from the
+first step; and all proximal networks begin as the identity (then ReLU, thresholds, rows of norm one). The network is
+the same.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import nullcontext
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -94,6 +95,7 @@ class Trainer:
             "step": self.step,
             "total": self.total,
             "seconds": self.seconds,
+            "before": self.before and asdict(self.before),
             "model": self.raw.state_dict(),
             "average": self.average.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
@@ -112,6 +114,8 @@ class Trainer:
                 raise ConfigError(f"{self.folder}: training.{name} was {getattr(before.training, name)!r} so far")
         if before.data.grid != now.data.grid:
             raise ConfigError(f"{self.folder}: data.grid was {before.data.grid} so far")
+        seen = state.get("before")  # the file it began with may be another by now
+        self.before = Training(**seen) if seen else self.before
         self.raw.load_state_dict(state["model"])
         self.average.model.load_state_dict(state["average"])
         self.optimiser.load_state_dict(state["optimiser"])

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, Protocol
 
-from acdnet.errors import AcdnetError, InputRefused, NeedsChoice, PlaceTaken
+from acdnet.errors import AcdnetError, InputRefused, NeedsChoice, NoSlices, PlaceTaken
 from acdnet.files import write_atomically
 from acdnet.viewer.states import ANY_PLANE, LOSSY, PROGRESS, RESULT, SERIES, UPLOAD
 from acdnet.viewer.unnamed import unnamed
@@ -60,7 +60,7 @@ def reduce_job(place: Path, how: dict[str, Any]) -> int:
         if not asks and how[SERIES] and isinstance(error, InputRefused):
             asks = SERIES  # another one may do
         tell(
-            message=unnamed(problem + _hint(place / UPLOAD, how["kind"]), place),
+            message=unnamed(problem, place) + (_hint(place / UPLOAD) if isinstance(error, NoSlices) else ""),
             taken=isinstance(error, PlaceTaken),
             asks=asks,
             offered=_titles(place / UPLOAD) if asks == SERIES else [],
@@ -97,10 +97,8 @@ def _reduce(place: Path, how: dict[str, Any], tell: Tell) -> None:
     tell(message="; ".join([*cautions(finished.records), *skipped]))
 
 
-def _hint(upload: Path, kind: str) -> str:
-    """Return what to do with files that are no DICOM, if one of them is of a kind that is known."""
-    if kind != "dicom" or not upload.is_dir():
-        return ""
+def _hint(upload: Path) -> str:
+    """Return what to do with files that are no slices, if one of them is of a kind that is known."""
     for path in sorted(upload.iterdir()):
         with path.open("rb") as file:
             start = file.read(8)

@@ -45,13 +45,10 @@ def find_acdnets(names: Iterable[str]) -> list[Path]:
 
 
 def find_rival(kind: str) -> Path:
-    """Return the shipped model of a kind of network; of several, one that has seen images without raw data."""
-    found = [(card, path) for card, path, _ in shipped_cards() if card.config.network == kind]
-    for card, path in found:
-        if card.training and "clinical" in card.training.protocol:
+    """Return the shipped model of a kind of network."""
+    for card, path, _ in shipped_cards():
+        if card.config.network == kind:
             return path
-    if found:
-        return found[0][1]
     raise ModelFileError(f"no model of {kind} is shipped; train one (docs/rivals.md) and name its file with --model")
 
 
