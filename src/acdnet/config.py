@@ -13,6 +13,9 @@ from acdnet.errors import ConfigError
 ORDERS = tuple("".join(letters) for letters in permutations("KMX"))
 """The six orders in which a stage can update K, M and X (supplement, table of updating orders)."""
 
+MOST_COARSE = 6
+"""No grid has pixels more than 2^6 times as wide."""
+
 LARGEST = 10_000
 """No size of a network is larger; a file that claims so is broken or hostile."""
 
@@ -23,6 +26,8 @@ class NetworkConfig(ABC):
 
     network: ClassVar[str]
     """The kind, as files name it."""
+    may_be_none: ClassVar[tuple[str, ...]] = ()
+    """Sizes that may be 0."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -31,8 +36,9 @@ class NetworkConfig(ABC):
                 continue
             if type(value) is not int:
                 raise ConfigError(f"{field.name} must be a whole number, not {value!r}")
-            if value < 1:
-                raise ConfigError(f"{field.name} must be at least 1")
+            least = 0 if field.name in self.may_be_none else 1
+            if value < least:
+                raise ConfigError(f"{field.name} must be at least {least}")
             if value > LARGEST:
                 raise ConfigError(f"{field.name} must be at most {LARGEST}")
 
@@ -59,6 +65,7 @@ class ACDNetConfig(NetworkConfig):
     """Sizes of the network, in the letters of the paper."""
 
     network: ClassVar[str] = "acdnet"
+    may_be_none: ClassVar[tuple[str, ...]] = ("coarse",)
 
     T: int = 10
     """Number of stages, one per iteration of the unrolled solver."""
@@ -74,6 +81,8 @@ class ACDNetConfig(NetworkConfig):
     """Residual blocks in each proximal network of X and M."""
     order: str = "KMX"
     """Order of the updates within a stage."""
+    coarse: int = 0
+    """Further residual blocks in each proximal network of X, on pixels 2, 4, 8 .. times as wide; the paper has none."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,17 +90,20 @@ class ACDNetConfig(NetworkConfig):
             raise ConfigError(f"p must be odd, so that a filter has a centre, not {self.p}")
         if self.d < self.N:
             raise ConfigError(f"N must not exceed d (kernels are mixed from d filters): N={self.N}, d={self.d}")
+        if self.coarse > MOST_COARSE:
+            raise ConfigError(f"coarse must be at most {MOST_COARSE}, not {self.coarse}")
         if self.order not in ORDERS:
             raise ConfigError(f"order must be one of {', '.join(ORDERS)}, not {self.order!r}")
 
     def count_parameters(self) -> int:
         """Count the parameters of the network, term by term, without building it."""
 
-        def trunk(channels: int) -> int:
-            return self.blocks * 2 * (9 * channels**2 + channels + 2 * channels)
+        def trunk(channels: int, blocks: int) -> int:
+            return blocks * 2 * (9 * channels**2 + channels + 2 * channels)
 
         width = self.N * self.d
-        prox_X, prox_M, prox_K = trunk(1 + self.N_p), trunk(self.N) + self.N, 2 * (width**2 + width)
+        prox_X, prox_M = trunk(1 + self.N_p, self.blocks + self.coarse), trunk(self.N, self.blocks) + self.N
+        prox_K = 2 * (width**2 + width)
         stages = self.T * (prox_X + prox_M + prox_K + 3)
         start = 3 * prox_X + 2 * prox_M + self.N * self.p**2 + 9 * self.N_p + 2 * self.N**2 + 4
         if not self.order.startswith("K"):

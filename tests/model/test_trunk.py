@@ -16,10 +16,11 @@ def run(trunk: Trunk, x: Tensor, weight: Tensor) -> tuple[Tensor, list[Tensor]]:
 
 
 @pytest.mark.parametrize("frugal", [False, True])
+@pytest.mark.parametrize("coarse", [0, 2])
 @pytest.mark.parametrize("shape", [(2, 3, 13, 18), (3, 5, 16, 8)])
-def test_equals_autograd(shape: tuple[int, int, int, int], frugal: bool) -> None:
+def test_equals_autograd(shape: tuple[int, int, int, int], coarse: int, frugal: bool) -> None:
     torch.manual_seed(0)
-    plain = Trunk(shape[1], 2).double().train()
+    plain = Trunk(shape[1], 2, coarse).double().train()
     with torch.no_grad():
         for parameter in plain.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.3)

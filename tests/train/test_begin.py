@@ -23,7 +23,7 @@ SMALL = ACDNetConfig(T=2, N=2, d=3, p=3, N_p=2, blocks=1)
 
 
 @pytest.mark.parametrize("order", ["KMX", "XMK"])
-@pytest.mark.parametrize("sizes", [{"T": 5}, {"N_p": 6}, {"T": 4, "N_p": 3}])
+@pytest.mark.parametrize("sizes", [{"T": 5}, {"N_p": 6}, {"T": 4, "N_p": 3}, {"coarse": 2}, {"T": 3, "coarse": 1}])
 def test_a_grown_network_computes_the_same(order: str, sizes: dict[str, Any]) -> None:
     small = make_random(replace(SMALL, order=order, blocks=2))
     larger = grown(small, replace(small.config, **sizes)).eval()
@@ -37,7 +37,7 @@ def test_a_grown_network_computes_the_same(order: str, sizes: dict[str, Any]) ->
 
 def test_a_grown_network_learns_in_all_its_parts() -> None:
     small = make_random(SMALL)
-    larger = grown(small, replace(SMALL, T=3, N_p=4)).train()
+    larger = grown(small, replace(SMALL, T=3, N_p=4, coarse=2)).train()
     Y, X_li, I = make_input(2, 16, 18)
     gradients = []
     for fast in (True, False):
@@ -54,6 +54,8 @@ def test_a_grown_network_learns_in_all_its_parts() -> None:
     new = larger.stages[2].prox_X.trunk[0].norm2.weight.grad  # type: ignore[union-attr, index]
     assert new is not None
     assert new.abs().max() > 0
+    for name in ("trunk.1", "trunk.2"):  # on coarser grids
+        assert gradients[0][f"prox_last.{name}.norm2.weight"].abs().max() > 0
     heard = gradients[0]["prox_last.trunk.0.conv1.weight"][:3, 3:]  # what the old channels hear of the new ones
     assert heard.abs().max() > 0
 

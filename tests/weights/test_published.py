@@ -19,7 +19,7 @@ from tests.helpers import make_input
 @pytest.mark.parametrize("prefix", ["", "module."])
 def test_any_size_gives_the_same_network(config: ACDNetConfig, prefix: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
-    sizes = {key: value for key, value in config.to_dict().items() if key != "order"}
+    sizes = {key: value for key, value in config.to_dict().items() if key not in ("order", "coarse")}
     literal = LiteralACDNet(**sizes).eval()
     torch.save({prefix + name: value for name, value in literal.state_dict().items()}, tmp_path / "c.pt")
     ours = read_published(tmp_path / "c.pt")

@@ -60,7 +60,7 @@ class ACDNet(nn.Module):
         self.D = nn.Parameter(dictionary)
         self.start = Start(config, dictionary)
         self.stages = nn.ModuleList(Stage(config, finds_K and t == 0) for t in range(config.T))
-        self.prox_last = ProxX(config.N_p, config.blocks)
+        self.prox_last = ProxX(config.N_p, config.blocks, config.coarse)
 
     def forward(self, Y: Tensor, X_li: Tensor, I: Tensor, details: bool = False) -> Decomposition:
         """Decompose Y into image and artifact.

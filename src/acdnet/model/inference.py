@@ -16,7 +16,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from acdnet.model import winograd
 from acdnet.model.acdnet import ACDNet, Decomposition, join
 from acdnet.model.prox import ProxX
-from acdnet.model.trunk import ResidualBlock, channels_last
+from acdnet.model.trunk import ResidualBlock, channels_last, down, up
 
 SIMD_LANES = 16
 """Channels that fill one vector register of a CPU."""
@@ -30,12 +30,13 @@ class FoldedBlock(nn.Module):
 
     def __init__(self, block: ResidualBlock) -> None:
         super().__init__()
+        self.factor = block.factor
         self.conv1 = fuse_conv_bn_eval(block.conv1, block.norm1)
         self.conv2 = fuse_conv_bn_eval(block.conv2, block.norm2)
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.conv2(self.conv1(x).relu_())
-        return out.add_(x).relu_()
+        f: Tensor = self.conv2(self.conv1(down(x, self.factor)).relu_())
+        return up(f, self.factor, x).add_(x).relu_()
 
 
 class JoinedProxX(nn.Module):
@@ -109,9 +110,12 @@ def fold(network: ACDNet) -> ACDNet:
 
 
 def _wastes_lanes(model: ACDNet) -> bool:
-    """Tell whether direct convolution would leave much of the vector registers empty, as 33 channels in 3 x 16 do."""
+    """Tell whether direct convolution would leave much of the vector registers empty, as 33 channels in 3 x 16 do.
+
+    Winograd's way is written for one grid alone.
+    """
     channels = 1 + model.config.N_p
-    return -channels % SIMD_LANES > channels * TOLERATED_WASTE
+    return model.config.coarse == 0 and -channels % SIMD_LANES > channels * TOLERATED_WASTE
 
 
 def _replace(parent: nn.Module, old: type[nn.Module], new: type[nn.Module]) -> None:

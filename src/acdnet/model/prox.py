@@ -18,9 +18,9 @@ M_THRESHOLD = 0.5
 class ProxX(nn.Module):
     """prox of gamma eta_3 f_3: the learnt prior of clean images, with N_p auxiliary channels P."""
 
-    def __init__(self, N_p: int, blocks: int) -> None:
+    def __init__(self, N_p: int, blocks: int, coarse: int = 0) -> None:
         super().__init__()
-        self.trunk = Trunk(1 + N_p, blocks)
+        self.trunk = Trunk(1 + N_p, blocks, coarse)
 
     def forward(self, X: Tensor, P: Tensor) -> tuple[Tensor, Tensor]:
         out = self.trunk(torch.cat((X, P), dim=1))

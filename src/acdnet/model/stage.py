@@ -65,7 +65,7 @@ class Stage(nn.Module):
         self.eta_X = nn.Parameter(torch.tensor(ETA_X))
         self.prox_K = ProxK(config.N, config.d)
         self.prox_M = ProxM(config.N, config.blocks)
-        self.prox_X = ProxX(config.N_p, config.blocks)
+        self.prox_X = ProxX(config.N_p, config.blocks, config.coarse)
 
     def forward(self, D: Tensor, state: State, observed: Observation) -> State:
         for letter in self.order:

@@ -36,7 +36,7 @@ class Start(nn.Module):
 
     def __init__(self, config: ACDNetConfig, dictionary: Tensor) -> None:
         super().__init__()
-        N, N_p, blocks = config.N, config.N_p, config.blocks
+        N, N_p, blocks, coarse = config.N, config.N_p, config.blocks, config.coarse
         self.D0 = nn.Parameter(dictionary[:N].clone())
         self.C_p = nn.Parameter(torch.full((N_p, 1, 3, 3), 1 / 9))
         self.tau = nn.Parameter(torch.tensor(NOISE_FLOOR))
@@ -44,8 +44,8 @@ class Start(nn.Module):
         self.eta_X = nn.Parameter(torch.tensor([ETA_X, ETA_X]))
         self.V1 = nn.Parameter(torch.eye(N))
         self.V2 = nn.Parameter(torch.eye(N))
-        self.prox_X0 = ProxX(N_p, blocks)
-        self.prox_X = nn.ModuleList(ProxX(N_p, blocks) for _ in range(2))
+        self.prox_X0 = ProxX(N_p, blocks, coarse)
+        self.prox_X = nn.ModuleList(ProxX(N_p, blocks, coarse) for _ in range(2))
         self.prox_M = nn.ModuleList(ProxM(N, blocks) for _ in range(2))
         self.prox_K = None if config.order.startswith("K") else ProxK(N, config.d)
 

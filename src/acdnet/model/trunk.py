@@ -1,5 +1,7 @@
 """The trunk of a proximal network: residual blocks x <- relu(x + f(x)) with f = conv, BN, ReLU, conv, BN.
 
+A block may work on a coarser grid, x <- relu(x + up(f(down(x)))): it sees further, at less cost. The paper's do not.
+
 `ResidualBlock.forward` says what is computed. For training on CPUs, where batch normalisation of images stored channels
 last is slow, `acdnet.model.trunk_cpu` computes the same for a whole trunk, with its gradient written out.
 """
@@ -7,6 +9,7 @@ last is slow, `acdnet.model.trunk_cpu` computes the same for a whole trunk, with
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import TypeVar
 
 import torch
@@ -25,23 +28,37 @@ def channels_last(module: Module) -> Module:
     return module
 
 
-class ResidualBlock(nn.Module):
-    """One residual block, B x channels x H x W to the same."""
+def down(x: Tensor, factor: int) -> Tensor:
+    """Average over squares of pixels; those at the edge may be cut off."""
+    return x if factor == 1 else F.avg_pool2d(x, factor, ceil_mode=True, count_include_pad=False)
 
-    def __init__(self, channels: int) -> None:
+
+def up(x: Tensor, factor: int, like: Tensor) -> Tensor:
+    """Interpolate to pixels `factor` times smaller, as many as `like` has."""
+    if factor == 1:
+        return x
+    fine = F.interpolate(x, scale_factor=factor, mode="bilinear", align_corners=False)
+    return fine[..., : like.shape[-2], : like.shape[-1]]
+
+
+class ResidualBlock(nn.Module):
+    """One residual block, B x channels x H x W to the same; f works on pixels `factor` times as wide."""
+
+    def __init__(self, channels: int, factor: int = 1) -> None:
         super().__init__()
+        self.factor = factor
         self.conv1 = nn.Conv2d(channels, channels, 3, padding=1)
         self.norm1 = nn.BatchNorm2d(channels)
         self.conv2 = nn.Conv2d(channels, channels, 3, padding=1)
         self.norm2 = nn.BatchNorm2d(channels)
 
     def forward(self, x: Tensor) -> Tensor:
-        f = self.norm2(self.conv2(F.relu(self.norm1(self.conv1(x)))))
-        return F.relu(x + f)
+        f = self.norm2(self.conv2(F.relu(self.norm1(self.conv1(down(x, self.factor))))))
+        return F.relu(x + up(f, self.factor, x))
 
 
 class Trunk(nn.Sequential):
-    """A chain of residual blocks.
+    """A chain of residual blocks; if wanted, `coarse` more on pixels 2, 4, 8 .. times as wide.
 
     Training on a CPU takes the fast way unless `fast_on_cpu` is unset. With `frugal` set, that way keeps only the input
     of the trunk for the way back and computes the rest anew: half the memory for a little more time.
@@ -50,8 +67,9 @@ class Trunk(nn.Sequential):
     fast_on_cpu = True
     frugal = False
 
-    def __init__(self, channels: int, blocks: int) -> None:
-        super().__init__(*(ResidualBlock(channels) for _ in range(blocks)))
+    def __init__(self, channels: int, blocks: int, coarse: int = 0) -> None:
+        factors = [1] * blocks + [2**b for b in range(1, coarse + 1)]
+        super().__init__(*(ResidualBlock(channels, factor) for factor in factors))
 
     def forward(self, x: Tensor) -> Tensor:
         if self.training and self.fast_on_cpu and x.device.type == "cpu" and self._is_plain():
@@ -66,11 +84,22 @@ class Trunk(nn.Sequential):
         return all(norm.training and norm.eps == EPS and norm.momentum is not None for norm in norms)
 
     def _train_on_cpu(self, x: Tensor) -> Tensor:
-        layers = [layer for b in self.blocks() for layer in (b.conv1, b.norm1, b.conv2, b.norm2)]
+        for factor, together in groupby(self.blocks(), key=lambda block: block.factor):
+            if factor == 1:
+                x = self._chain(x, list(together), residual=True)
+                continue
+            for block in together:
+                f = self._chain(down(x, factor), [block], residual=False)
+                x = F.relu(x + up(f, factor, x))
+        return x
+
+    def _chain(self, x: Tensor, blocks: list[ResidualBlock], residual: bool) -> Tensor:
+        """Run blocks, or with `residual` unset what they add, by `TrainingTrunk`."""
+        layers = [layer for b in blocks for layer in (b.conv1, b.norm1, b.conv2, b.norm2)]
         weights = [weight for layer in layers for weight in (layer.weight, layer.bias)]
-        norms = [norm for b in self.blocks() for norm in (b.norm1, b.norm2)]
+        norms = [norm for b in blocks for norm in (b.norm1, b.norm2)]
         y: Tensor
-        y, *moments = TrainingTrunk.apply(x, self.frugal, *weights)  # type: ignore[no-untyped-call]
+        y, *moments = TrainingTrunk.apply(x, self.frugal, residual, *weights)  # type: ignore[no-untyped-call]
         for norm, mean, var in zip(norms, moments[::2], moments[1::2], strict=True):
             _update_running(norm, mean, var, pixels=x.numel() // x.shape[1] * ranks())
         return y

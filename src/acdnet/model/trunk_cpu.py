@@ -52,23 +52,27 @@ class Passed(NamedTuple):
 
 
 class TrainingTrunk(torch.autograd.Function):
-    """(x, frugal, weights of all blocks) -> (y, means and variances of all normalisations)."""
+    """(x, frugal, residual, weights of all blocks) -> (y, means and variances of all normalisations).
+
+    Without `residual` a block gives f(x) instead of relu(x + f(x)).
+    """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, frugal: bool, *flat: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, x: Tensor, frugal: bool, residual: bool, *flat: Tensor) -> tuple[Tensor, ...]:
         blocks = _by_block(flat)
         x = x.contiguous(memory_format=torch.channels_last)
         kept: list[Tensor] = []
         moments: list[Moments] = []
         y = x
         for weights in blocks:
-            passed, found = block_forward(y, weights)
+            passed, found = block_forward(y, weights, residual)
             y = passed.y
             moments += found
             if not frugal:
                 kept += passed
         flat_moments = [tensor for pair in moments for tensor in pair]
         ctx.counts = len(flat), len(flat_moments)
+        ctx.residual = residual
         ctx.save_for_backward(x, *flat, *flat_moments, *kept)
         ctx.mark_non_differentiable(*flat_moments)
         return y, *flat_moments
@@ -81,51 +85,57 @@ class TrainingTrunk(torch.autograd.Function):
         blocks = _by_block(rest[:weights_end])
         moments = [Moments(*pair) for pair in zip(*[iter(rest[weights_end:moments_end])] * 2, strict=True)]
         passed = [Passed(*three) for three in zip(*[iter(rest[moments_end:])] * 3, strict=True)]
-        passed = passed or _pass_again(x, blocks, moments)
+        passed = passed or _pass_again(x, blocks, ctx.residual, moments)
 
         grad = grad.contiguous(memory_format=torch.channels_last)
         grads: list[Tensor] = []
         for k in reversed(range(len(blocks))):
             entered = passed[k - 1].y if k else x
-            grad, of_weights = block_backward(grad, entered, passed[k], blocks[k], moments[2 * k], moments[2 * k + 1])
+            found = moments[2 * k], moments[2 * k + 1]
+            grad, of_weights = block_backward(grad, entered, passed[k], blocks[k], found, ctx.residual)
             grads[:0] = of_weights
-        return grad, None, *grads
+        return grad, None, None, *grads
 
 
-def block_forward(x: Tensor, w: Weights, known: list[Moments] | None = None) -> tuple[Passed, list[Moments]]:
+def block_forward(
+    x: Tensor, w: Weights, residual: bool, known: list[Moments] | None = None
+) -> tuple[Passed, list[Moments]]:
     """Run one block; `known` moments are used instead of found ones."""
     z1 = F.conv2d(x, w.w1, w.b1, padding=1)
     m1 = known[0] if known else _moments(z1)
     a1 = _normalise(z1, m1, w.gamma1, w.beta1).relu_()
     z2 = F.conv2d(a1, w.w2, w.b2, padding=1)
     m2 = known[1] if known else _moments(z2)
-    y = _normalise(z2, m2, w.gamma2, w.beta2).add_(x).relu_()
+    y = _normalise(z2, m2, w.gamma2, w.beta2)
+    if residual:
+        y = y.add_(x).relu_()
     return Passed(z1, z2, y), [m1, m2]
 
 
 def block_backward(
-    grad_y: Tensor, x: Tensor, passed: Passed, w: Weights, m1: Moments, m2: Moments
+    grad_y: Tensor, x: Tensor, passed: Passed, w: Weights, moments: tuple[Moments, Moments], residual: bool
 ) -> tuple[Tensor, Weights]:
     """Return the gradients of one block in its input and in its weights."""
-    grad_sum = _unrectify(grad_y, passed.y)
+    m1, m2 = moments
+    grad_sum = _unrectify(grad_y, passed.y) if residual else grad_y
     grad_z2, gamma2, beta2 = _unnormalise(grad_sum, passed.z2, m2, w.gamma2)
     a1 = _normalise(passed.z1, m1, w.gamma1, w.beta1).relu_()
     grad_a1, w2 = _unconvolve(grad_z2, a1, w.w2)
     grad_z1, gamma1, beta1 = _unnormalise(_unrectify(grad_a1, a1), passed.z1, m1, w.gamma1)
     grad_x, w1 = _unconvolve(grad_z1, x, w.w1)
     bias = torch.zeros_like(beta1)  # a constant added before a normalisation has no effect
-    return grad_x.add_(grad_sum), Weights(w1, bias, gamma1, beta1, w2, bias, gamma2, beta2)
+    return grad_x.add_(grad_sum) if residual else grad_x, Weights(w1, bias, gamma1, beta1, w2, bias, gamma2, beta2)
 
 
 def _by_block(flat: tuple[Tensor, ...] | list[Tensor]) -> list[Weights]:
     return [Weights(*flat[k : k + PER_BLOCK]) for k in range(0, len(flat), PER_BLOCK)]
 
 
-def _pass_again(x: Tensor, blocks: list[Weights], moments: list[Moments]) -> list[Passed]:
+def _pass_again(x: Tensor, blocks: list[Weights], residual: bool, moments: list[Moments]) -> list[Passed]:
     """Compute anew what the way forward did not keep."""
     passed = []
     for k, weights in enumerate(blocks):
-        again, _ = block_forward(x, weights, moments[2 * k : 2 * k + 2])
+        again, _ = block_forward(x, weights, residual, moments[2 * k : 2 * k + 2])
         passed.append(again)
         x = again.y
     return passed

@@ -29,7 +29,7 @@ from acdnet.train.loss import L1_WEIGHT
 LARGEST_FILE = 2**20
 UNSAID = -(2**31)
 """Stands for a size of the network that is left to its architecture."""
-SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "width", "layers")
+SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "coarse", "width", "layers")
 Section = TypeVar("Section")
 
 
@@ -47,6 +47,7 @@ class ModelSettings:
     N_p: int = UNSAID
     blocks: int = UNSAID
     order: str = ""
+    coarse: int = UNSAID
     width: int = UNSAID
     layers: int = UNSAID
     frugal: bool = False

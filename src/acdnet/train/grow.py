@@ -1,8 +1,9 @@
 """Begin a larger network with what a smaller one knows, so that it computes the same to the last digits.
 
-Small networks learn faster in the same time. More channels: the old ones do not listen to the new ones yet. More
-stages: those added at the end leave the image as it is (their residual blocks add nothing, their step is zero) and go
-on refining K and M as the last stage does. All of it is free to learn from there.
+Small networks learn faster in the same time. More channels: the old ones do not listen to the new ones yet. Blocks on
+coarser grids: they add nothing yet. More stages: those added at the end leave the image as it is (their residual blocks
+add nothing, their step is zero) and go on refining K and M as the last stage does. All of it is free to learn from
+there.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from torch import Tensor, nn
 
 from acdnet.config import ACDNetConfig
 from acdnet.model.acdnet import ACDNet
+from acdnet.model.prox import ProxX
 from acdnet.model.trunk import ResidualBlock
 
 
 def fits(known: ACDNetConfig, wanted: ACDNetConfig) -> bool:
-    """Tell whether a network can be grown into another: only stages and image channels may be more."""
-    same = replace(known, T=wanted.T, N_p=wanted.N_p) == wanted
-    return same and known.T <= wanted.T and known.N_p <= wanted.N_p
+    """Tell whether a network can be grown into another: only stages, image channels and coarse blocks may be more."""
+    same = replace(known, T=wanted.T, N_p=wanted.N_p, coarse=wanted.coarse) == wanted
+    return same and known.T <= wanted.T and known.N_p <= wanted.N_p and known.coarse <= wanted.coarse
 
 
 @torch.no_grad()
@@ -33,15 +35,25 @@ def grown(model: ACDNet, wanted: ACDNetConfig) -> ACDNet:
         if name.startswith("stages."):
             _, number, rest = name.split(".", 2)
             source = f"stages.{min(int(number), T - 1)}.{rest}"
-        _put(value, known[source])
+        if source in known:
+            _put(value, known[source])
     larger.load_state_dict(state)
     for stage in larger.stages[T:]:
         stage.eta_X.zero_()  # type: ignore[operator]
         for block in stage.prox_X.modules():  # type: ignore[union-attr]
             if isinstance(block, ResidualBlock):
-                nn.init.zeros_(block.norm2.weight)
-                nn.init.zeros_(block.norm2.bias)
+                _silence(block)
+    for prox in larger.modules():
+        if isinstance(prox, ProxX):
+            for block in list(prox.trunk.blocks())[model.config.blocks + model.config.coarse :]:
+                _silence(block)
     return larger
+
+
+def _silence(block: ResidualBlock) -> None:
+    """Let a block add nothing, for now."""
+    nn.init.zeros_(block.norm2.weight)
+    nn.init.zeros_(block.norm2.bias)
 
 
 def _put(value: Tensor, known: Tensor) -> None:

@@ -1,36 +1,42 @@
-"""Values to begin training with, other than the published ones: the untrained network is a plain solver of the model.
+"""Values to begin training with, other than the published ones: the untrained network already decomposes Y exactly.
 
-With the published values every kernel of D is positive, the start looks at relu(Y - X) alone, and A begins far smaller
-than the artifact; a network trained from there may leave dark streaks in the residual (`benchmarks/explained.py`
-shows it). Here every other kernel is negative and the kernels are larger, so that A can have either sign from the
-first step; and all proximal networks begin as the identity (then ReLU, thresholds, rows of norm one). The network is
-the same.
+With the published values A begins far smaller than the artifact, blurred and never negative. The X-steps then mix half
+of Y, streaks and all, into the image, which the proximal networks have to clean anew in every stage; stages trained
+from there add nothing (`benchmarks/explained.py` shows it). Here one kernel of the dictionary is a single bright pixel
+and one a single dark pixel, all others are small, steps in M go all the way, and all proximal networks begin as the
+identity (then ReLU, thresholds, rows of norm one). X then begins as X_LI and A as Y - X_LI in every stage, and
+whatever is learnt refines that. The network is the same.
 """
 
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.prox import ProxK, ProxM
-from acdnet.model.stage import STEP_SCALE
+from acdnet.model.stage import DICTIONARY_SCALE, STEP_SCALE
 from acdnet.model.trunk import ResidualBlock
 
-START_SCALE = 4.0
-"""Kernels of D0 have the sum 4 / 10: an M-step of size one is just below what would overshoot with six of them."""
-SCALE = 2.0
-"""The same for D, whose kernels K mixes to larger sums."""
-M_THRESHOLD = 0.1
+SMALL = 1.0
+"""Sum of the other kernels (a tenth of that of a single pixel), every other one negative."""
+START_ETA_X = 0.5
+"""Step in X of the start, in stored size: its first A has no dark streaks yet, which should not get into X."""
+M_THRESHOLD = 0.02
+TAU = 0.1
 
 
 @torch.no_grad()
 def as_solver(model: ACDNet) -> ACDNet:
     """Set these values in a new model; return it."""
-    signs = torch.tensor([1.0, -1.0]).repeat(len(model.D))[: len(model.D), None, None]
-    model.D.mul_(SCALE * signs)
-    model.start.D0.mul_(START_SCALE * signs[: len(model.start.D0)])
+    for kernels in (model.D, model.start.D0):
+        _set_kernels(kernels)
+    half = max(1, model.config.N // 2)  # of the maps share each sign once K has mixed their kernels, and so the step
+    model.start.eta_X.fill_(START_ETA_X)
     model.start.eta_M.fill_(STEP_SCALE)
+    model.start.tau.fill_(TAU)
+    for stage in model.stages:
+        stage.eta_M.fill_(STEP_SCALE / half)  # type: ignore[operator]
     for module in model.modules():
         match module:
             case ResidualBlock():
@@ -40,6 +46,15 @@ def as_solver(model: ACDNet) -> ACDNet:
             case ProxK():
                 _forget(module.linear2)
     return model
+
+
+def _set_kernels(kernels: Tensor) -> None:
+    """Make the first two kernels single pixels, bright and dark, and let the signs of all alternate."""
+    centre = kernels.shape[-1] // 2
+    kernels.mul_(SMALL)
+    kernels[:2] = 0.0
+    kernels[:2, centre, centre] = DICTIONARY_SCALE
+    kernels[1::2] *= -1.0
 
 
 def _forget(layer: nn.Linear) -> None:

@@ -25,6 +25,7 @@ from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkp
 from acdnet.train.config import TrainConfig, from_dict
 from acdnet.train.lessons.lesson import Batch, Examples, Lesson, Terms
 from acdnet.train.log import Log
+from acdnet.train.memory import keep_freed_memory
 from acdnet.train.processes import asked_to_stop, make_fabric
 from acdnet.train.schedule import rate
 from acdnet.train.validate import validate
@@ -282,6 +283,7 @@ class Trainer:
 
 def train(config: TrainConfig, resume: bool) -> Card | None:
     """Run a training, from the start or from its last checkpoint."""
+    keep_freed_memory()
     fabric = make_fabric(config)
     folder = Path(config.run.folder)
     if not resume and has_checkpoint(folder):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor
 
-from acdnet.config import config_to_dict
-from acdnet.errors import ModelFileError
+from acdnet.config import NetworkConfig, config_from_dict
+from acdnet.errors import ConfigError, ModelFileError
 from acdnet.files import sha256
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.inference import InferenceACDNet
@@ -48,7 +47,7 @@ def read_model(path: Path) -> tuple[Network, Card]:
     if expected is None:
         raise ModelFileError(f"{path}: the answer of the self-test ({KEY}) is missing")
 
-    if _stored_config(data) != config_to_dict(card.config):
+    if _stored_config(data) != card.config:
         raise ModelFileError(f"{path}: made for another configuration than its card says")
     if (count := card.config.count_parameters()) != card.parameters:
         raise ModelFileError(f"{path}: its card says {card.parameters:,} parameters, its configuration has {count:,}")
@@ -68,12 +67,12 @@ def _parse(data: bytes, path: Path) -> dict[str, Tensor]:
     return state
 
 
-def _stored_config(data: bytes) -> Any:
-    """Return the configuration in the header of a safetensors file that has been parsed before."""
+def _stored_config(data: bytes) -> NetworkConfig | None:
+    """Return the configuration in the header of a safetensors file that has been parsed before; None if it has none."""
     length = int.from_bytes(data[:8], "little")
     try:
-        return json.loads(json.loads(data[8 : 8 + length])["__metadata__"][CONFIG_KEY])
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return config_from_dict(json.loads(json.loads(data[8 : 8 + length])["__metadata__"][CONFIG_KEY]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ConfigError):
         return None
 
 
