@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from acdnet.config import ACDNetConfig
 from acdnet.model.prox import ProxK, ProxM, ProxX
-from acdnet.model.stage import DICTIONARY_SCALE, ETA_M, ETA_X, STEP_SCALE, Observation, State
+from acdnet.model.stage import DICTIONARY_SCALE, ETA_M, ETA_X, STEP_SCALE, Observation, State, shared
 from acdnet.model.wcd import analyse, correlate, mix, synthesise
 
 NOISE_FLOOR = 1.0
@@ -47,6 +47,7 @@ class Start(nn.Module):
         self.prox_X0 = ProxX(N_p, blocks, coarse)
         self.prox_X = nn.ModuleList(ProxX(N_p, blocks, coarse) for _ in range(2))
         self.prox_M = nn.ModuleList(ProxM(N, blocks) for _ in range(2))
+        self.together = 1
         self.prox_K = None if config.order.startswith("K") else ProxK(N, config.d)
 
     def forward(self, D: Tensor, X_li: Tensor, observed: Observation) -> Started:
@@ -71,5 +72,6 @@ class Start(nn.Module):
         """Return K = 0 and so A = 0 where the first stage begins with K; otherwise find K^(0) and its A."""
         if self.prox_K is None:
             return D.new_zeros(M.shape[0], M.shape[1], D.shape[0]), torch.zeros_like(X)
-        K = self.prox_K(correlate(D, M, observed.residual(X, torch.zeros_like(X))))
+        L = correlate(D, M, observed.residual(X, torch.zeros_like(X)))
+        K = self.prox_K(shared(L, self.together if self.training else 1))
         return K, synthesise(mix(D, K), M)

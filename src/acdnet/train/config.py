@@ -92,6 +92,8 @@ class TrainingSettings:
     batch: int = 8
     """Patches in a step, over all processes."""
     patch: int = 64
+    together: int = 4
+    """So many consecutive patches are taken from one pair and share its K, as all parts of a whole image do."""
     rate: float = 1e-3
     warm_up: float = 0.03
     """Share of the run in which the rate rises to its peak."""
@@ -118,7 +120,7 @@ class TrainingSettings:
             "batch": (1, 4096), "patch": (16, 1024), "rate": (1e-8, 1.0), "warm_up": (0.0, 0.9), "minutes": (0, 1e7),
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
             "average": (0.0, 0.99999), "omega": (0.0, 1e9), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1),
-            "patches": (0, 10**12),
+            "patches": (0, 10**12), "together": (1, 4096),
         }  # fmt: skip
         check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):
@@ -129,7 +131,7 @@ class TrainingSettings:
 
 PAPER = {"warm_up": 0.0, "schedule": "steps", "clip": 0.0, "average": 0.0}
 _ACDNET_PAPER = PAPER | {
-    "patches": 300 * 800 * 32, "batch": 32, "rate": 2e-4, "focus": 0.0, "initial": "published",
+    "patches": 300 * 800 * 32, "batch": 32, "rate": 2e-4, "focus": 0.0, "initial": "published", "together": 1,
     "halve_at": (50 / 300, 100 / 300, 150 / 300, 200 / 300),
 }  # fmt: skip
 _DUAL_PAPER = PAPER | {"patches": 120 * 1000, "batch": 1, "rate": 2e-4, "halve_at": (0.25, 0.5, 0.75)}

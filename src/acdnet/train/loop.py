@@ -16,6 +16,8 @@ from torch import nn
 from acdnet.data.pairs import check_apart, marks, open_pairs
 from acdnet.errors import ConfigError, InputRefused, TrainingStopped
 from acdnet.files import locked
+from acdnet.model.stage import Stage
+from acdnet.model.start import Start
 from acdnet.model.trunk import Trunk, channels_last
 from acdnet.train.average import Average
 from acdnet.train.batches import Batches
@@ -39,7 +41,7 @@ COLD_STEPS, TIMED_STEPS = 3, 8
 """A number of minutes becomes a number of patches by the speed of the second after the first, which are slow."""
 
 
-UNCHANGING = ("seed", "batch", "patch", "focus", "beta1", "beta2", "average")
+UNCHANGING = ("seed", "batch", "patch", "together", "focus", "beta1", "beta2", "average")
 """Settings that a resumed run must share with what went before it."""
 
 
@@ -77,6 +79,8 @@ class Trainer:
         for module in self.raw.modules():
             if isinstance(module, Trunk):
                 module.frugal = config.model.frugal
+            elif isinstance(module, Start | Stage):
+                module.together = config.training.together
         t = config.training
         optimiser = torch.optim.Adam(self.raw.parameters(), lr=t.rate, betas=(t.beta1, t.beta2))
         self.model, self.optimiser = fabric.setup(WithLoss(self.raw, self.lesson, config), optimiser)

@@ -38,6 +38,8 @@ class Patches:
     size: int
     seed: int
     focus: float = 0.0
+    together: int = 1
+    """So many consecutive patches are taken from one pair; the first of them is the one that may be sought."""
     counts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,13 +55,21 @@ class Patches:
     def __getitem__(self, n: int) -> Tensor:
         """Return patch n; every set is drawn from equally often."""
         rng = np.random.default_rng([self.seed, n])
+        first = n - n % self.together
+        which, index, window = self._first(np.random.default_rng([self.seed, first]) if n > first else rng)
+        if n > first:
+            window = self._place(which, index, rng)
+        flips = [axis for axis in (-2, -1) if rng.random() < 0.5]
+        stack = self.example(which, index, window)
+        return stack.flip(flips) if flips else stack
+
+    def _first(self, rng: np.random.Generator) -> tuple[int, int, Window]:
+        """Choose a set, a pair and a place: any, or the one with the strongest artifact of several pairs."""
         which = int(rng.integers(len(self.sets)))
         focused = rng.random() < self.focus
         drawn = [self._draw(which, rng) for _ in range(CANDIDATES if focused else 1)]
         index, best = max(drawn, key=lambda one: _strength(one[1]))
-        flips = [axis for axis in (-2, -1) if rng.random() < 0.5]
-        stack = self.example(which, index, best)
-        return stack.flip(flips) if flips else stack
+        return which, index, best
 
     def example(self, which: int, index: int, window: Window) -> Tensor:  # noqa: ARG002 others look the pair up
         """Make an example of a window of pair `index` of set `which`: Y, X_li, X, I, 4 x size x size."""
@@ -68,15 +78,20 @@ class Patches:
         return torch.from_numpy(np.stack([*images, ~pair.metal])).float()
 
     def _draw(self, which: int, rng: np.random.Generator) -> tuple[int, Window]:
-        """Draw a pair and a place in it that shows more than air."""
-        pairs, index = self.sets[which], int(rng.integers(self.counts[which]))
+        """Draw a pair and a place in it."""
+        index = int(rng.integers(self.counts[which]))
+        return index, self._place(which, index, rng)
+
+    def _place(self, which: int, index: int, rng: np.random.Generator) -> Window:
+        """Draw a place in a pair that shows more than air."""
+        pairs = self.sets[which]
         for _ in range(ATTEMPTS):
             y, x = rng.integers(0, pairs.size - self.size + 1, 2)
             rows, columns = slice(y, y + self.size), slice(x, x + self.size)
             patch = pairs.read(index, rows, columns)
             if patch.clean.mean() > AIR_HU:
                 break
-        return index, Window(patch, rows, columns)
+        return Window(patch, rows, columns)
 
 
 def _strength(window: Window) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from acdnet.data.pairs import PairSet
+from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.border import decompose_hu, to_hu
 from acdnet.model.inference import InferenceACDNet
@@ -29,10 +30,15 @@ class ACDNetLesson:
         self.fast: tuple[nn.Module, InferenceACDNet] | None = None
 
     def check(self, config: TrainConfig, processes: int) -> None:
-        """Take all settings."""
+        """Refuse patches of one pair that would be parted."""
+        t = config.training
+        if t.batch % (t.together * processes):
+            raise ConfigError(
+                f"training.batch is {t.batch}: no multiple of training.together ({t.together}) in {processes} processes"
+            )
 
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Patches:
-        return Patches(sets, config.training.patch, seed, focus)
+        return Patches(sets, config.training.patch, seed, focus, config.training.together)
 
     def collate(self, examples: list[Tensor]) -> Batch:
         return torch.stack(examples).unsqueeze(2).unbind(1)
