@@ -1,5 +1,6 @@
 """The exported file computes what the network computes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +10,19 @@ import torch
 from acdnet.errors import InputRefused
 from acdnet.weights.card import Card
 from acdnet.weights.export import export_onnx
-from tests.helpers import make_input, make_model
+from tests.helpers import SMALL, make_input, make_model
 
 onnxruntime = pytest.importorskip("onnxruntime")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    path = tmp_path_factory.mktemp("onnx") / "m.onnx"
-    model = make_model()
+COARSE = replace(SMALL, coarse=2)
+
+
+@pytest.fixture(scope="module", params=[SMALL, COARSE], ids=["plain", "coarse"])
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    path = tmp_path_factory.mktemp("onnx") / f"{request.param.coarse}.onnx"
+    model = make_model(request.param)
     count = model.config.count_parameters()
     card = Card("m", "", "acdnet", model.config, count, sha256="0" * 64, version="0")
     return path, export_onnx(model, card, path)
@@ -29,10 +33,11 @@ def test_sizes_that_export_never_saw(exported: tuple[Path, float], size: tuple[i
     path, off = exported
     assert off < 1e-2
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    Y, X_li, I = make_input(1, *size)
+    coarse = path.stem == "2"
+    Y, X_li, I = make_input(1, *(side // 4 * 4 if coarse else side for side in size))
     image, artifact = session.run(None, {"Y": Y.numpy(), "X_li": X_li.numpy(), "I": I.float().numpy()})
     with torch.no_grad():
-        expected = make_model()(Y, X_li, I)
+        expected = make_model(COARSE if coarse else SMALL)(Y, X_li, I)
     np.testing.assert_allclose(image, expected.image.numpy(), atol=1e-2)
     np.testing.assert_allclose(artifact, expected.artifacts[-1].numpy(), atol=1e-2)
 

@@ -22,10 +22,12 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Export a model and check the written file against the network."""
-    from acdnet.weights.export import export_onnx
+    from acdnet.weights.export import export_onnx, side_unit
     from acdnet.weights.load import read_acdnet
     from acdnet.weights.shipped import find_model
 
     network, card = read_acdnet(find_model(model))
     off = export_onnx(network, card, out, overwrite=force)
-    typer.echo(f"{out}: {format.value}, one image, 16 x 16 or larger; checked, off by at most {off:.1e} of 255")
+    unit = side_unit(card.config)
+    sides = "" if unit == 1 else f", sides multiples of {unit}"
+    typer.echo(f"{out}: {format.value}, one image, 16 x 16 or larger{sides}; checked, off by at most {off:.1e} of 255")

@@ -30,7 +30,10 @@ def channels_last(module: Module) -> Module:
 
 def down(x: Tensor, factor: int) -> Tensor:
     """Average over squares of pixels; those at the edge may be cut off."""
-    return x if factor == 1 else F.avg_pool2d(x, factor, ceil_mode=True, count_include_pad=False)
+    if factor == 1:
+        return x
+    cut_off = any(side % factor for side in x.shape[-2:])
+    return F.avg_pool2d(x, factor, ceil_mode=cut_off, count_include_pad=False)
 
 
 def up(x: Tensor, factor: int, like: Tensor) -> Tensor:
@@ -38,18 +41,21 @@ def up(x: Tensor, factor: int, like: Tensor) -> Tensor:
     if factor == 1:
         return x
     fine = F.interpolate(x, scale_factor=factor, mode="bilinear", align_corners=False)
-    return fine[..., : like.shape[-2], : like.shape[-1]]
+    return fine if fine.shape == like.shape else fine[..., : like.shape[-2], : like.shape[-1]]
 
 
 class ResidualBlock(nn.Module):
-    """One residual block, B x channels x H x W to the same; f works on pixels `factor` times as wide."""
+    """One residual block, B x channels x H x W to the same.
+
+    f may work on pixels `factor` times as wide; it then has as many times the channels, at a `factor`-th of the cost.
+    """
 
     def __init__(self, channels: int, factor: int = 1) -> None:
         super().__init__()
         self.factor = factor
-        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1)
-        self.norm1 = nn.BatchNorm2d(channels)
-        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1)
+        self.conv1 = nn.Conv2d(channels, factor * channels, 3, padding=1)
+        self.norm1 = nn.BatchNorm2d(factor * channels)
+        self.conv2 = nn.Conv2d(factor * channels, channels, 3, padding=1)
         self.norm2 = nn.BatchNorm2d(channels)
 
     def forward(self, x: Tensor) -> Tensor:

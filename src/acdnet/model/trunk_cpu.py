@@ -123,8 +123,8 @@ def block_backward(
     grad_a1, w2 = _unconvolve(grad_z2, a1, w.w2)
     grad_z1, gamma1, beta1 = _unnormalise(_unrectify(grad_a1, a1), passed.z1, m1, w.gamma1)
     grad_x, w1 = _unconvolve(grad_z1, x, w.w1)
-    bias = torch.zeros_like(beta1)  # a constant added before a normalisation has no effect
-    return grad_x.add_(grad_sum) if residual else grad_x, Weights(w1, bias, gamma1, beta1, w2, bias, gamma2, beta2)
+    bias1, bias2 = (torch.zeros_like(beta) for beta in (beta1, beta2))  # before a normalisation they have no effect
+    return grad_x.add_(grad_sum) if residual else grad_x, Weights(w1, bias1, gamma1, beta1, w2, bias2, gamma2, beta2)
 
 
 def _by_block(flat: tuple[Tensor, ...] | list[Tensor]) -> list[Weights]:

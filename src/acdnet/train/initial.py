@@ -20,7 +20,7 @@ from acdnet.model.trunk import ResidualBlock
 
 SMALL = 1.0
 """Sum of the other kernels (a tenth of that of a single pixel), every other one negative."""
-START_ETA_X = 0.5
+START_ETA_X = 5.0
 """Step in X of the start, in stored size: its first A has no dark streaks yet, which should not get into X."""
 M_THRESHOLD = 0.02
 TAU = 0.1

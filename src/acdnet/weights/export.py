@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from acdnet.config import ACDNetConfig, NetworkConfig
 from acdnet.errors import InputRefused, MissingExtra, ModelFileError
 from acdnet.files import check_writable, write_atomically
 from acdnet.model.acdnet import ACDNet
@@ -22,7 +23,8 @@ from acdnet.weights.card import Card
 
 TOLERANCE = 1e-4 * NETWORK_RANGE
 CHECKED_SIZES = ((64, 64), (57, 44))
-"""Image sizes on which an exported file has to agree with the network; the second one is odd on purpose."""
+"""Image sizes on which an exported file has to agree with the network; the second one is odd on purpose. A network with
+coarser grids is exported for sides that all grids divide, and checked on the next larger ones."""
 PACKAGES = "onnx onnxruntime onnxscript"
 SMALLEST = 16
 """Side of the smallest image that an exported file takes."""
@@ -42,17 +44,25 @@ class _Exported(nn.Module):
 
 
 def export_onnx(model: ACDNet, card: Card, path: Path, overwrite: bool = False) -> float:
-    """Write `path`, for one image, 16 x 16 or larger, and return by how much it is off, in network units."""
+    """Write `path`, for one image, 16 x 16 or larger, and return by how much it is off, in network units.
+
+    Sides have to be multiples of `side_unit`.
+    """
     if path.suffix != ".onnx":
         raise InputRefused(f"{path}: an ONNX file is written to a name that ends in .onnx")
     check_writable([path], overwrite)
     exported = _Exported(model).requires_grad_(False)
     data = _convert(exported, card)
-    off = _largest_difference(exported, data)
+    off = _largest_difference(exported, data, side_unit(model.config))
     if not off <= TOLERANCE:
         raise ModelFileError(f"{path}: not written, the exported file is off by {off:.3g} (allowed {TOLERANCE:.3g})")
     write_atomically({path: data})
     return off
+
+
+def side_unit(config: NetworkConfig) -> int:
+    """Return the number of pixels of which the sides of an image have to be multiples in an exported network."""
+    return 2**config.coarse if isinstance(config, ACDNetConfig) else 1
 
 
 def _convert(exported: nn.Module, card: Card) -> bytes:
@@ -61,13 +71,15 @@ def _convert(exported: nn.Module, card: Card) -> bytes:
         import onnxscript  # noqa: F401  (torch.onnx needs it)
     except ImportError as error:
         raise MissingExtra("export to ONNX", PACKAGES) from error
-    height, width = torch.export.Dim("height", min=SMALLEST), torch.export.Dim("width", min=SMALLEST)
+    unit = side_unit(card.config)
+    units = [torch.export.Dim(name, min=-(-SMALLEST // unit)) for name in ("height", "width")]
+    height, width = units if unit == 1 else [unit * one for one in units]
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it warns of packages that nobody needs here
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
             exported,
-            _sample(48, 40),
+            _sample(*(_multiple(side, unit) for side in (48, 40))),
             input_names=list(INPUTS),
             output_names=list(OUTPUTS),
             dynamic_shapes=[{2: height, 3: width}] * 3,
@@ -79,12 +91,13 @@ def _convert(exported: nn.Module, card: Card) -> bytes:
     for key, value in (("name", card.name), ("units", card.units), ("notice", card.notice), ("sha256", card.sha256)):
         proto.metadata_props.append(onnx.StringStringEntryProto(key=key, value=value))
     proto.metadata_props.append(onnx.StringStringEntryProto(key="config", value=json.dumps(card.config.to_dict())))
+    proto.metadata_props.append(onnx.StringStringEntryProto(key="sides are multiples of", value=str(unit)))
     buffer = io.BytesIO()
     onnx.save_model(proto, buffer)
     return buffer.getvalue()
 
 
-def _largest_difference(exported: nn.Module, data: bytes) -> float:
+def _largest_difference(exported: nn.Module, data: bytes, unit: int) -> float:
     try:
         import onnxruntime
     except ImportError as error:
@@ -92,12 +105,16 @@ def _largest_difference(exported: nn.Module, data: bytes) -> float:
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     off = 0.0
     for H, W in CHECKED_SIZES:
-        inputs = _sample(H, W)
+        inputs = _sample(_multiple(H, unit), _multiple(W, unit))
         expected = exported(*inputs)
         found = session.run(list(OUTPUTS), {name: value.numpy() for name, value in zip(INPUTS, inputs, strict=True)})
         for mine, theirs in zip(expected, found, strict=True):
             off = max(off, float(np.abs(mine.numpy() - theirs).max()))
     return off
+
+
+def _multiple(side: int, unit: int) -> int:
+    return -(-side // unit) * unit
 
 
 def _sample(H: int, W: int) -> tuple[Tensor, Tensor, Tensor]:
