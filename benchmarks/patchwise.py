@@ -44,7 +44,7 @@ def errors(model: ACDNet, pairs: PairSet, count: int) -> dict[str, tuple[float, 
             result = model(*(tiles(image, side) for image in (Y, X_li, I)))
             both = (_rms(whole(image, side) - X, soft) for image in (result.start_images[-1], result.image))
             found.setdefault("whole" if side == SIDE else f"tiles of {side}", []).append((next(both), next(both)))
-    return {name: tuple(np.nanmean(values, axis=0)) for name, values in found.items()}  # type: ignore[misc]
+    return {name: tuple(np.nanmean(values, axis=0)) for name, values in found.items()}
 
 
 def tiles(image: Tensor, side: int) -> Tensor:

@@ -1,6 +1,7 @@
 """Runs of training side by side, into docs/training.md: `python -m benchmarks.tried RUN ...`.
 
-A RUN is a folder of `acdnet train` with a validation. What the table says is read from checkpoint and scores.
+A RUN is a folder of `acdnet train` with a validation. What the table says is read from checkpoint and scores; rows of
+other runs, which are no longer there, stay.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 import csv
 from pathlib import Path
 
+from acdnet.config import ACDNetConfig
 from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.config import from_dict
 from benchmarks.model import ROOT
@@ -29,11 +31,14 @@ def rows(folder: Path) -> list[list[str]]:
         last = list(csv.DictReader(file))[-1]
     if int(last["step"]) != state["step"]:
         raise SystemExit(f"{folder}: was scored at step {last['step']} and has come to {state['step']}; let it finish")
+    begun = Path(config.model.start_from).parent.name or config.model.start_from or f"{t.initial} values"
+    network = config.model.network()
+    coarse = network.coarse if isinstance(network, ACDNetConfig) else 0
     settings = [
         folder.name,
-        Path(config.model.start_from).parent.name or config.model.start_from or "random weights",
+        f"{begun}, {coarse} coarse blocks" if coarse else begun,
         " and ".join(Path(name).name for name in config.data.train),
-        f"{t.batch} x {t.patch}²",
+        f"{t.batch} x {t.patch}²" + (f", {t.together} of a pair" if t.together > 1 else ""),
         f"{t.rate:g}",
         f"{t.omega:g}",
         f"{state['step'] * t.batch:,}",
@@ -50,11 +55,24 @@ def rows(folder: Path) -> list[list[str]]:
     ]
 
 
+def kept(page: str, replaced: set[str]) -> list[list[str]]:
+    """Return the rows of runs on the page that are not replaced; a row without a name belongs to the one before it."""
+    text = page.split("<!-- tried table -->")[1].split("<!-- /tried table -->")[0]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.strip().splitlines()[2:]]
+    found, name = [], ""
+    for row in cells:
+        name = row[0] or name
+        if name not in replaced:
+            found.append(row)
+    return found
+
+
 def main() -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path)
-    table = [row for folder in parser.parse_args().runs for row in rows(folder)]
+    new = [row for folder in parser.parse_args().runs for row in rows(folder)]
+    table = [*kept(PAGE.read_text(), {row[0] for row in new}), *new]
     put(PAGE, "tried table", markdown(COLUMNS, table, texts=3))
     print(f"written: {PAGE.relative_to(ROOT)}")
 

@@ -8,7 +8,7 @@ import torch
 from acdnet.config import ACDNetConfig
 from acdnet.data.pairs import open_pairs
 from acdnet.data.recipe import Recipe
-from benchmarks import reduction, trust
+from benchmarks import patchwise, reduction, tried, trust
 from benchmarks.literal import LiteralACDNet
 from benchmarks.model import alternate, operations
 from benchmarks.readme import markdown, put
@@ -52,6 +52,19 @@ def test_tables_go_between_their_markers(tmp_path: Path) -> None:
     )
     with pytest.raises(SystemExit):
         put(page, "other", "")
+
+
+def test_rows_of_runs_that_are_gone_are_kept() -> None:
+    table = markdown(("run", "dB"), [["a", "1"], ["", "2"], ["b", "3"]], texts=1)
+    page = f"text\n<!-- tried table -->\n\n{table}\n\n<!-- /tried table -->\n"
+    assert tried.kept(page, {"b", "c"}) == [["a", "1"], ["", "2"]]
+    assert tried.kept(page, {"a"}) == [["b", "3"]]
+
+
+def test_tiles_are_put_together_as_they_were() -> None:
+    image = torch.arange(patchwise.SIDE**2).view(patchwise.SIDE, patchwise.SIDE)
+    for side in patchwise.TILES:
+        assert torch.equal(patchwise.whole(patchwise.tiles(image, side), side), image)
 
 
 def test_reduction_counts_what_the_command_costs(monkeypatch: pytest.MonkeyPatch) -> None:

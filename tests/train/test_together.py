@@ -61,3 +61,10 @@ def test_a_batch_that_parts_them_is_refused() -> None:
     with pytest.raises(ConfigError, match="no multiple"):
         ACDNetLesson().check(config, 1)
     ACDNetLesson().check(from_dict({"training": {"batch": 8, "together": 4}}), 2)
+
+
+@pytest.mark.parametrize(("batch", "processes", "together"), [(8, 1, 4), (8, 4, 2), (6, 1, 2), (3, 1, 1), (1, 2, 1)])
+def test_as_many_as_fit_unless_said(batch: int, processes: int, together: int) -> None:
+    assert from_dict({"training": {"batch": batch}}).shared_by(processes).training.together == together
+    said = from_dict({"training": {"batch": batch, "together": 7}}).shared_by(processes)
+    assert said.training.together == 7

@@ -15,6 +15,7 @@ folder = "runs/my-model"
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -29,6 +30,8 @@ from acdnet.train.loss import L1_WEIGHT
 LARGEST_FILE = 2**20
 UNSAID = -(2**31)
 """Stands for a size of the network that is left to its architecture."""
+MOST_TOGETHER = 4
+"""Patches of one pair in a batch, unless more are asked for."""
 SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "coarse", "width", "layers")
 Section = TypeVar("Section")
 
@@ -92,8 +95,9 @@ class TrainingSettings:
     batch: int = 8
     """Patches in a step, over all processes."""
     patch: int = 64
-    together: int = 4
-    """So many consecutive patches are taken from one pair and share its K, as all parts of a whole image do."""
+    together: int = 0
+    """So many consecutive patches are taken from one pair and share its K, as all parts of a whole image do; 0: as many
+    as the batch of a process can be divided into, up to four."""
     rate: float = 1e-3
     warm_up: float = 0.03
     """Share of the run in which the rate rises to its peak."""
@@ -120,7 +124,7 @@ class TrainingSettings:
             "batch": (1, 4096), "patch": (16, 1024), "rate": (1e-8, 1.0), "warm_up": (0.0, 0.9), "minutes": (0, 1e7),
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
             "average": (0.0, 0.99999), "omega": (0.0, 1e9), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1),
-            "patches": (0, 10**12), "together": (1, 4096),
+            "patches": (0, 10**12), "together": (0, 4096),
         }  # fmt: skip
         check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):
@@ -184,6 +188,12 @@ class TrainConfig:
         """Return plain values, as TOML and JSON know them."""
         plain: dict[str, Any] = _plain(asdict(self))
         return plain
+
+    def shared_by(self, processes: int) -> TrainConfig:
+        """Return the settings with `together` decided for so many processes."""
+        t = self.training
+        together = t.together or math.gcd(max(1, t.batch // processes), MOST_TOGETHER)
+        return replace(self, training=replace(t, together=together))
 
     def check(self) -> None:
         """Refuse a run that cannot start."""

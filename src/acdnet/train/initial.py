@@ -4,8 +4,10 @@ With the published values A begins far smaller than the artifact, blurred and ne
 of Y, streaks and all, into the image, which the proximal networks have to clean anew in every stage; stages trained
 from there add nothing (`benchmarks/explained.py` shows it). Here one kernel of the dictionary is a single bright pixel
 and one a single dark pixel, all others are small, steps in M go all the way, and all proximal networks begin as the
-identity (then ReLU, thresholds, rows of norm one). X then begins as X_LI and A as Y - X_LI in every stage, and
-whatever is learnt refines that. The network is the same.
+identity (then ReLU, thresholds, rows of norm one). Y then is X + A in every stage, and whatever is learnt refines that.
+The network is the same. X begins as X_LI but for half of the dark streaks, which the start, whose first A is never
+negative, lets in: the first proximal networks learn from them what Y looks like (without them, by a smaller step in X,
+networks learnt a little slower).
 """
 
 from __future__ import annotations
@@ -20,8 +22,6 @@ from acdnet.model.trunk import ResidualBlock
 
 SMALL = 1.0
 """Sum of the other kernels (a tenth of that of a single pixel), every other one negative."""
-START_ETA_X = 5.0
-"""Step in X of the start, in stored size: its first A has no dark streaks yet, which should not get into X."""
 M_THRESHOLD = 0.02
 TAU = 0.1
 
@@ -32,7 +32,6 @@ def as_solver(model: ACDNet) -> ACDNet:
     for kernels in (model.D, model.start.D0):
         _set_kernels(kernels)
     half = max(1, model.config.N // 2)  # of the maps share each sign once K has mixed their kernels, and so the step
-    model.start.eta_X.fill_(START_ETA_X)
     model.start.eta_M.fill_(STEP_SCALE)
     model.start.tau.fill_(TAU)
     for stage in model.stages:

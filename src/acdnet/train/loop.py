@@ -61,6 +61,7 @@ class Trainer:
 
     def __init__(self, config: TrainConfig, fabric: Any) -> None:
         config.check()
+        config = config.shared_by(fabric.world_size)
         self.config, self.fabric = config, fabric
         self.folder = Path(config.run.folder)
         self.train = [open_pairs(Path(folder), config.data.train_splits) for folder in config.data.train]
