@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from acdnet.config import ACDNetConfig
@@ -32,8 +34,7 @@ def rows(folder: Path) -> list[list[str]]:
     if int(last["step"]) != state["step"]:
         raise SystemExit(f"{folder}: was scored at step {last['step']} and has come to {state['step']}; let it finish")
     begun = Path(config.model.start_from).parent.name or config.model.start_from or f"{t.initial} values"
-    network = config.model.network()
-    coarse = network.coarse if isinstance(network, ACDNetConfig) else 0
+    coarse = coarse_blocks(state["model"])
     settings = [
         folder.name,
         f"{begun}, {coarse} coarse blocks" if coarse else begun,
@@ -53,6 +54,12 @@ def rows(folder: Path) -> list[list[str]]:
         ]
         for n, prefix in enumerate(prefixes)
     ]
+
+
+def coarse_blocks(weights: Mapping[str, object]) -> int:
+    """Count the blocks on coarser grids that a network really has, whatever its architecture means by now."""
+    there = sum(bool(re.fullmatch(r"prox_last\.trunk\.\d+\.conv1\.weight", name)) for name in weights)
+    return max(0, there - ACDNetConfig().blocks)
 
 
 def kept(page: str, replaced: set[str]) -> list[list[str]]:
