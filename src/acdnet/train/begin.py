@@ -5,6 +5,9 @@ from __future__ import annotations
 from acdnet.config import ACDNetConfig, CNNMARConfig, NetworkConfig
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
+from acdnet.model.stage import Stage
+from acdnet.model.start import Start
+from acdnet.model.trunk import Trunk
 from acdnet.train.config import TrainConfig
 from acdnet.train.grow import fits, grown
 from acdnet.train.initial import as_solver
@@ -44,3 +47,13 @@ def make_model(config: TrainConfig) -> tuple[Network, Training | None]:
     if isinstance(model, ACDNet) and isinstance(wanted, ACDNetConfig) and fits(model.config, wanted):
         return grown(model, wanted).train(), card.training
     raise ConfigError(f"model.start_from: {config.model.start_from} cannot be grown into this architecture")
+
+
+def set_up(network: Network, config: TrainConfig) -> None:
+    """Tell the parts of a network how they are trained."""
+    for module in network.modules():
+        match module:
+            case Trunk():
+                module.frugal = config.model.frugal
+            case Start() | Stage():
+                module.together = config.training.together

@@ -16,13 +16,11 @@ from torch import nn
 from acdnet.data.pairs import check_apart, marks, open_pairs
 from acdnet.errors import ConfigError, InputRefused, TrainingStopped
 from acdnet.files import locked
-from acdnet.model.stage import Stage
-from acdnet.model.start import Start
-from acdnet.model.trunk import Trunk, channels_last
+from acdnet.model.trunk import channels_last
 from acdnet.train.average import Average
 from acdnet.train.batches import Batches
 from acdnet.train.batchnorm import synchronised
-from acdnet.train.begin import make_lesson, make_model
+from acdnet.train.begin import make_lesson, make_model, set_up
 from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkpoint
 from acdnet.train.config import TrainConfig, from_dict
 from acdnet.train.lessons.lesson import Batch, Examples, Lesson, Terms
@@ -77,11 +75,7 @@ class Trainer:
         if self.before and not set(self.before.patients).isdisjoint(marks(self.val)):
             raise InputRefused(f"model.start_from: {config.model.start_from} was trained on patients of data.val")
         self.raw: Network = synchronised(channels_last(model), fabric.device)
-        for module in self.raw.modules():
-            if isinstance(module, Trunk):
-                module.frugal = config.model.frugal
-            elif isinstance(module, Start | Stage):
-                module.together = config.training.together
+        set_up(self.raw, config)
         t = config.training
         optimiser = torch.optim.Adam(self.raw.parameters(), lr=t.rate, betas=(t.beta1, t.beta2))
         self.model, self.optimiser = fabric.setup(WithLoss(self.raw, self.lesson, config), optimiser)
