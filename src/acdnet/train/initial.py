@@ -1,13 +1,12 @@
-"""Values to begin training with, other than the published ones: the untrained network already decomposes Y exactly.
+"""Values to begin training with, other than the published ones: the untrained network already takes Y apart.
 
 With the published values A begins far smaller than the artifact, blurred and never negative. The X-steps then mix half
-of Y, streaks and all, into the image, which the proximal networks have to clean anew in every stage; stages trained
-from there add nothing (`benchmarks/explained.py` shows it). Here one kernel of the dictionary is a single bright pixel
+of Y, streaks and all, into the image, which the proximal networks have to clean anew in every stage
+(`benchmarks/explained.py` shows what A leaves). Here one kernel of the dictionary is a single bright pixel
 and one a single dark pixel, all others are small, steps in M go all the way, and all proximal networks begin as the
-identity (then ReLU, thresholds, rows of norm one). Y then is X + A in every stage, and whatever is learnt refines that.
-The network is the same. X begins as X_LI but for half of the dark streaks, which the start, whose first A is never
-negative, lets in: the first proximal networks learn from them what Y looks like (without them, by a smaller step in X,
-networks learnt a little slower).
+identity (then ReLU, thresholds, rows of norm one). Y then is nearly X + A in every stage, and whatever is learnt
+refines that. The network is the same. X begins as X_LI but for half of the dark streaks, which the start, whose first A
+is never negative, lets in.
 """
 
 from __future__ import annotations
