@@ -8,6 +8,7 @@ means over pairs of a store of `acdnet simulate`.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,9 @@ from acdnet.model.acdnet import ACDNet
 from acdnet.units import HU_PER_UNIT, network_from_hu
 from acdnet.weights.load import read_acdnet
 from acdnet.weights.shipped import find_model
+
+Rows = Callable[[ACDNet, PairSet, int], Iterable[tuple[str, Iterable[float]]]]
+"""Makes the rows of a table, a title and numbers in HU, of a model, pairs and how many of them."""
 
 NOISE = 1.0
 """Differences below one network unit are no artifact."""
@@ -58,19 +62,25 @@ def _rms(values: torch.Tensor) -> float:
     return float(values.square().mean().sqrt()) * HU_PER_UNIT if len(values) else float("nan")
 
 
-def main() -> None:
-    """Print a table for each model."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def print_tables(about: str | None, columns: tuple[str, ...], rows: Rows) -> None:
+    """Ask for a store and models on the command line; print a table for each model."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("store", type=Path)
     parser.add_argument("models", nargs="+")
     parser.add_argument("--pairs", type=int, default=12)
     given = parser.parse_args()
     for name in given.models:
         model, _ = read_acdnet(find_model(name))
-        table = Table("after", "bright artifact left", "dark artifact left", "error of the image", title=name)
-        for title, row in zip(*explained(model.eval(), open_pairs(given.store), given.pairs), strict=True):
-            table.add_row(title, *(f"{value:.0f} HU" for value in row))
+        table = Table(*columns, title=name)
+        for title, values in rows(model.eval(), open_pairs(given.store), given.pairs):
+            table.add_row(title, *(f"{value:.1f} HU" for value in values))
         Console().print(table)
+
+
+def main() -> None:
+    """Print what is left of the artifact, stage by stage."""
+    columns = ("after", "bright artifact left", "dark artifact left", "error of the image")
+    print_tables(__doc__, columns, lambda model, pairs, count: zip(*explained(model, pairs, count), strict=True))
 
 
 if __name__ == "__main__":

@@ -7,21 +7,15 @@ stage, on whole images and on tiles, means over pairs of a store of `acdnet simu
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import torch
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor
 
-from acdnet.data.pairs import PairSet, open_pairs, some_of
+from acdnet.data.pairs import PairSet, some_of
 from acdnet.evaluate.metrics import regions
 from acdnet.model.acdnet import ACDNet
 from acdnet.units import HU_PER_UNIT, network_from_hu
-from acdnet.weights.load import read_acdnet
-from acdnet.weights.shipped import find_model
+from benchmarks.explained import print_tables
 
 TILES = (64, 128, 192)
 SIDE = 384
@@ -31,6 +25,8 @@ SIDE = 384
 @torch.no_grad()
 def errors(model: ACDNet, pairs: PairSet, count: int) -> dict[str, tuple[float, float]]:
     """Return the error after the start and at the end, by how an image was cut."""
+    if pairs.size < SIDE:
+        raise SystemExit(f"{pairs.folder}: slices of {pairs.size} pixels; {SIDE} are needed to cut tiles from")
     found: dict[str, list[tuple[float, float]]] = {}
     for index in some_of(len(pairs.infos()), count):
         pair = pairs.read(index)
@@ -63,18 +59,9 @@ def _rms(difference: Tensor, where: Tensor) -> float:
 
 
 def main() -> None:
-    """Print a table for each model."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("store", type=Path)
-    parser.add_argument("models", nargs="+")
-    parser.add_argument("--pairs", type=int, default=8)
-    given = parser.parse_args()
-    for name in given.models:
-        model, _ = read_acdnet(find_model(name))
-        table = Table("images", "after the start", "at the end", title=name)
-        for cut, (start, end) in errors(model.eval(), open_pairs(given.store), given.pairs).items():
-            table.add_row(cut, f"{start:.1f} HU", f"{end:.1f} HU")
-        Console().print(table)
+    """Print the errors of whole images and of tiles."""
+    columns = ("images", "after the start", "at the end")
+    print_tables(__doc__, columns, lambda model, pairs, count: errors(model, pairs, count).items())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from acdnet.config import ACDNetConfig
+from acdnet.config import ACDNetConfig, NetworkConfig
 from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.config import from_dict
 from benchmarks.model import ROOT
@@ -34,7 +34,7 @@ def rows(folder: Path) -> list[list[str]]:
     if int(last["step"]) != state["step"]:
         raise SystemExit(f"{folder}: was scored at step {last['step']} and has come to {state['step']}; let it finish")
     begun = Path(config.model.start_from).parent.name or config.model.start_from or f"{t.initial} values"
-    coarse = coarse_blocks(state["model"])
+    coarse = coarse_blocks(state["model"], config.model.network())
     settings = [
         folder.name,
         f"{begun}, {coarse} coarse blocks" if coarse else begun,
@@ -56,10 +56,10 @@ def rows(folder: Path) -> list[list[str]]:
     ]
 
 
-def coarse_blocks(weights: Mapping[str, object]) -> int:
+def coarse_blocks(weights: Mapping[str, object], network: NetworkConfig) -> int:
     """Count the blocks on coarser grids that a network really has, whatever its architecture means by now."""
     there = sum(bool(re.fullmatch(r"prox_last\.trunk\.\d+\.conv1\.weight", name)) for name in weights)
-    return max(0, there - ACDNetConfig().blocks)
+    return there - network.blocks if isinstance(network, ACDNetConfig) else 0
 
 
 def kept(page: str, replaced: set[str]) -> list[list[str]]:

@@ -11,7 +11,7 @@ from acdnet.config import ACDNetConfig
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.trunk import Trunk
-from acdnet.train.begin import make_model
+from acdnet.train.begin import begun_with, load_weights, make_model
 from acdnet.train.config import from_dict
 from acdnet.train.grow import grown
 from acdnet.train.loss import acdnet_loss
@@ -70,3 +70,15 @@ def test_start_from(tmp_path: Path) -> None:
     for other in ({"T": 1}, {"N": 1}, {"N_p": 1}):
         with pytest.raises(ConfigError, match="cannot be grown"):
             make_model(from_dict({"model": {"start_from": str(path), **sizes, **other}}))
+
+
+def test_checkpoints_from_before_k_was_shared_say_so() -> None:
+    old = from_dict({"training": {"batch": 8}}).to_dict()
+    del old["training"]["together"]
+    assert begun_with(old).training.together == 1
+    assert begun_with(from_dict({"training": {"together": 2}}).to_dict()).training.together == 2
+
+
+def test_weights_of_other_sizes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="other sizes"):
+        load_weights(ACDNet(replace(SMALL, coarse=1)), ACDNet(SMALL).state_dict(), tmp_path)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 from acdnet.config import ACDNetConfig, CNNMARConfig, NetworkConfig
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.stage import Stage
 from acdnet.model.start import Start
 from acdnet.model.trunk import Trunk
-from acdnet.train.config import TrainConfig
+from acdnet.train.config import TrainConfig, from_dict
 from acdnet.train.grow import fits, grown
 from acdnet.train.initial import as_solver
 from acdnet.train.lessons.acdnet import ACDNetLesson
@@ -57,3 +61,19 @@ def set_up(network: Network, config: TrainConfig) -> None:
                 module.frugal = config.model.frugal
             case Start() | Stage():
                 module.together = config.training.together
+
+
+def begun_with(config: Mapping[str, Any]) -> TrainConfig:
+    """Return the settings in a checkpoint; older ones say nothing of patches that share K, since none did."""
+    return from_dict({**config, "training": {"together": 1, **config["training"]}})
+
+
+def load_weights(network: Network, state: Mapping[str, Any], folder: Path) -> None:
+    """Put the weights of a checkpoint into the network; refuse those of another one."""
+    try:
+        network.load_state_dict(state)
+    except RuntimeError as error:
+        raise ConfigError(
+            f"{folder}: the run was begun with a network of other sizes; an architecture may have changed since "
+            "(say them, such as model.coarse = 0)"
+        ) from error

@@ -20,9 +20,9 @@ from acdnet.model.trunk import channels_last
 from acdnet.train.average import Average
 from acdnet.train.batches import Batches
 from acdnet.train.batchnorm import synchronised
-from acdnet.train.begin import make_lesson, make_model, set_up
+from acdnet.train.begin import begun_with, load_weights, make_lesson, make_model, set_up
 from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkpoint
-from acdnet.train.config import TrainConfig, from_dict
+from acdnet.train.config import TrainConfig
 from acdnet.train.lessons.lesson import Batch, Examples, Lesson, Terms
 from acdnet.train.log import Log
 from acdnet.train.memory import keep_freed_memory
@@ -106,7 +106,7 @@ class Trainer:
         """Take up a run from its state."""
         if state["data"] != self.data_identity():
             raise InputRefused(f"{self.folder}: the training data are not those the run was begun with")
-        before, now = from_dict(state["config"]), self.config
+        before, now = begun_with(state["config"]), self.config
         if before.model.network() != now.model.network():
             raise ConfigError(f"{self.folder}: the run was begun with another network")
         for name in UNCHANGING:
@@ -116,7 +116,7 @@ class Trainer:
             raise ConfigError(f"{self.folder}: data.grid was {before.data.grid} so far")
         seen = state.get("before")  # the file it began with may be another by now
         self.before = Training(**seen) if seen else self.before
-        self.raw.load_state_dict(state["model"])
+        load_weights(self.raw, state["model"], self.folder)
         self.average.model.load_state_dict(state["average"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.step, self.seconds = int(state["step"]), float(state["seconds"])
