@@ -35,6 +35,23 @@ def test_equals_autograd(shape: tuple[int, int, int, int], coarse: int, frugal: 
         torch.testing.assert_close(found, expected, msg=name)
 
 
+@pytest.mark.parametrize("frugal", [False, True])
+@pytest.mark.parametrize("coarse", [0, 1])
+def test_short_numbers_change_little(coarse: int, frugal: bool) -> None:
+    torch.manual_seed(0)
+    exact = Trunk(4, 2, coarse).train()
+    short = copy.deepcopy(exact)
+    short.short, short.frugal = True, frugal
+    x, weight = torch.randn(2, 2, 4, 16, 12)
+    y, grads = run(exact, x, weight)
+    y_short, grads_short = run(short, x, weight)
+    assert not torch.equal(y, y_short)
+    assert all(gradient.dtype == torch.float32 for gradient in grads_short)
+    assert (y_short - y).norm() <= 0.02 * y.norm()
+    expected, found = (torch.cat([gradient.flatten() for gradient in each]) for each in (grads, grads_short))
+    assert (found - expected).norm() <= 0.1 * expected.norm()  # a ReLU may close that was open
+
+
 def test_frugal_changes_no_bit() -> None:
     torch.manual_seed(0)
     lavish = Trunk(4, 3).train()

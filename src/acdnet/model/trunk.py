@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from acdnet.model.ranks import ranks
-from acdnet.model.trunk_cpu import EPS, TrainingTrunk
+from acdnet.model.trunk_cpu import EPS, How, TrainingTrunk
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -67,11 +67,13 @@ class Trunk(nn.Sequential):
     """A chain of residual blocks; if wanted, `coarse` more on pixels 2, 4, 8 .. times as wide.
 
     Training on a CPU takes the fast way unless `fast_on_cpu` is unset. With `frugal` set, that way keeps only the input
-    of the trunk for the way back and computes the rest anew: half the memory for a little more time.
+    of the trunk for the way back and computes the rest anew: half the memory for a little more time. With `short` set,
+    it convolves numbers of half the length (bfloat16): faster on CPUs that know them.
     """
 
     fast_on_cpu = True
     frugal = False
+    short = False
 
     def __init__(self, channels: int, blocks: int, coarse: int = 0) -> None:
         factors = [1] * blocks + [2**b for b in range(1, coarse + 1)]
@@ -105,7 +107,7 @@ class Trunk(nn.Sequential):
         weights = [weight for layer in layers for weight in (layer.weight, layer.bias)]
         norms = [norm for b in blocks for norm in (b.norm1, b.norm2)]
         y: Tensor
-        y, *moments = TrainingTrunk.apply(x, self.frugal, residual, *weights)  # type: ignore[no-untyped-call]
+        y, *moments = TrainingTrunk.apply(x, How(self.frugal, self.short, residual), *weights)  # type: ignore[no-untyped-call]
         for norm, mean, var in zip(norms, moments[::2], moments[1::2], strict=True):
             _update_running(norm, mean, var, pixels=x.numel() // x.shape[1] * ranks())
         return y

@@ -59,6 +59,7 @@ def set_up(network: Network, config: TrainConfig) -> None:
         match module:
             case Trunk():
                 module.frugal = config.model.frugal
+                module.short = config.model.bfloat16
             case Start() | Stage():
                 module.together = config.training.together
 

@@ -55,6 +55,8 @@ class ModelSettings:
     layers: int = UNSAID
     frugal: bool = False
     """Half the memory for a little more time."""
+    bfloat16: bool = False
+    """Convolutions of numbers of half the length in ACDNet's training on CPUs: faster on CPUs that know them."""
 
     def network(self) -> NetworkConfig:
         """Return the architecture with the sizes that were given."""

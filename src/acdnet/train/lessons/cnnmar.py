@@ -21,7 +21,7 @@ from acdnet.train.lessons.lesson import Batch, Terms, tensors_to
 from acdnet.train.patches import Patches, Window
 from acdnet.units import WATER_MU
 
-KEPT = 2000
+KEPT = 4000
 """Pairs whose three images are kept in memory, a megabyte each: BHC takes longer than a step."""
 
 
