@@ -36,7 +36,7 @@ ROUNDS = 7
 PROCESSES = 3
 
 
-CONTESTANTS = {"inference": ["literal", "ours"], "training": ["literal", "ours", "frugal"]}
+CONTESTANTS = {"inference": ["literal", "ours"], "training": ["literal", "ours", "frugal", "bfloat16"]}
 TITLES = {
     "inference": f"inference, {SLICE} x {SLICE}",
     "training": f"training step, {PATCHES} x {PATCH} x {PATCH}",
@@ -129,11 +129,11 @@ def literal_step(model: LiteralACDNet, B: int) -> Callable[[], Tensor]:
     return training_step(model, outputs, B)
 
 
-def our_step(model: ACDNet, B: int, frugal: bool) -> Callable[[], Tensor]:
+def our_step(model: ACDNet, B: int, how: str) -> Callable[[], Tensor]:
     channels_last(model).train()
     for module in model.modules():
         if isinstance(module, Trunk):
-            module.frugal = frugal
+            module.frugal, module.short = how == "frugal", how == "bfloat16"
 
     def outputs(*inputs: Tensor) -> list[Tensor]:
         r = model(*inputs)
@@ -149,7 +149,7 @@ def contestant(name: str, task: str, small: bool = False) -> Callable[[], Tensor
         size = PATCH if small else SLICE
         return literal_inference(literal, size) if name == "literal" else our_inference(ours, size)
     B = 1 if small else PATCHES
-    return literal_step(literal, B) if name == "literal" else our_step(ours, B, frugal=name == "frugal")
+    return literal_step(literal, B) if name == "literal" else our_step(ours, B, name)
 
 
 def alternate(runs: dict[str, Callable[[], Tensor]], rounds: int) -> dict[str, float]:

@@ -33,7 +33,9 @@ def rows(folder: Path) -> list[list[str]]:
         last = list(csv.DictReader(file))[-1]
     if int(last["step"]) != state["step"]:
         raise SystemExit(f"{folder}: was scored at step {last['step']} and has come to {state['step']}; let it finish")
-    begun = Path(config.model.start_from).parent.name or config.model.start_from or f"{t.initial} values"
+    file = Path(config.model.start_from)
+    named = file.parent.name if file.stem == "model" else file.stem
+    begun = named or f"{t.initial} values"
     coarse = coarse_blocks(state["model"], config.model.network())
     settings = [
         folder.name,
