@@ -33,8 +33,8 @@ def rows(folder: Path) -> list[list[str]]:
         last = list(csv.DictReader(file))[-1]
     if int(last["step"]) != state["step"]:
         raise SystemExit(f"{folder}: was scored at step {last['step']} and has come to {state['step']}; let it finish")
-    file = Path(config.model.start_from)
-    named = file.parent.name if file.stem == "model" else file.stem
+    source = Path(config.model.start_from)
+    named = source.parent.name if source.stem == "model" else source.stem
     begun = named or f"{t.initial} values"
     coarse = coarse_blocks(state["model"], config.model.network())
     settings = [
