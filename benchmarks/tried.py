@@ -35,7 +35,7 @@ def rows(folder: Path) -> list[list[str]]:
         raise SystemExit(f"{folder}: was scored at step {last['step']} and has come to {state['step']}; let it finish")
     source = Path(config.model.start_from)
     named = source.parent.name if source.stem == "model" else source.stem
-    begun = named or f"{t.initial} values"
+    begun = (named or f"{t.initial} values") + (", bfloat16" if config.model.bfloat16 else "")
     coarse = coarse_blocks(state["model"], config.model.network())
     settings = [
         folder.name,

@@ -11,7 +11,7 @@ from acdnet.config import ACDNetConfig
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.trunk import Trunk
-from acdnet.train.begin import begun_with, load_weights, make_model
+from acdnet.train.begin import begun_with, load_weights, make_model, set_up
 from acdnet.train.config import from_dict
 from acdnet.train.grow import grown
 from acdnet.train.loss import acdnet_loss
@@ -82,3 +82,19 @@ def test_checkpoints_from_before_k_was_shared_say_so() -> None:
 def test_weights_of_other_sizes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="other sizes"):
         load_weights(ACDNet(replace(SMALL, coarse=1)), ACDNet(SMALL).state_dict(), tmp_path)
+
+
+def test_settings_reach_every_trunk() -> None:
+    model = ACDNet(SMALL)
+    set_up(model, from_dict({"model": {"frugal": True, "bfloat16": True}, "training": {"together": 2}}))
+    trunks = [module for module in model.modules() if isinstance(module, Trunk)]
+    assert trunks
+    assert all(trunk.frugal and trunk.short for trunk in trunks)
+    assert model.start.together == 2
+
+
+def test_short_numbers_are_refused_where_they_would_do_nothing() -> None:
+    run = {"data": {"train": ["store"]}, "training": {"patches": 1}, "run": {"folder": "run"}}
+    from_dict({**run, "model": {"architecture": "acdnet-s", "bfloat16": True}}).check()
+    with pytest.raises(ConfigError, match=r"model\.bfloat16 is for ACDNet alone, not for cnnmar"):
+        from_dict({**run, "model": {"architecture": "cnnmar", "bfloat16": True}}).check()

@@ -4,7 +4,7 @@ import pytest
 
 from acdnet.errors import ModelFileError
 from acdnet.weights.load import load_model, read_model
-from acdnet.weights.shipped import ALIASES, find_model, shipped_cards, shipped_models
+from acdnet.weights.shipped import ALIASES, find_model, find_rival, shipped_cards, shipped_models
 
 MOST_BYTES = 8_000_000
 
@@ -36,3 +36,9 @@ def test_cards_name_their_aliases() -> None:
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(ModelFileError, match="default"):
         find_model("nonsense")
+
+
+def test_a_rival_is_found_by_its_kind_or_said_to_be_missing() -> None:
+    assert read_model(find_rival("cnnmar"))[0].config.network == "cnnmar"
+    with pytest.raises(ModelFileError, match="no model of dudonet is shipped"):
+        find_rival("dudonet")

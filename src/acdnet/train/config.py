@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from acdnet.config import NETWORKS, NetworkConfig
+from acdnet.config import NETWORKS, ACDNetConfig, NetworkConfig
 from acdnet.errors import ConfigError, check_limits
 from acdnet.files import read_limited
 from acdnet.train.loss import L1_WEIGHT
@@ -205,7 +205,8 @@ class TrainConfig:
             raise ConfigError("run.folder is not said; a run needs a folder")
         if not self.training.patches and not self.training.minutes:
             raise ConfigError("neither training.patches nor training.minutes is said; a run needs an end")
-        self.model.network()
+        if not isinstance(self.model.network(), ACDNetConfig) and self.model.bfloat16:
+            raise ConfigError(f"model.bfloat16 is for ACDNet alone, not for {self.model.architecture}")
 
 
 def read_config(path: Path, changes: Sequence[str] = ()) -> TrainConfig:
