@@ -36,6 +36,7 @@ def rows(folder: Path) -> list[list[str]]:
     source = Path(config.model.start_from)
     named = source.parent.name if source.stem == "model" else source.stem
     begun = (named or f"{t.initial} values") + (", bfloat16" if config.model.bfloat16 else "")
+    begun += f", lesions in {t.lesions:.0%}" if t.lesions else ""
     coarse = coarse_blocks(state["model"], config.model.network())
     settings = [
         folder.name,

@@ -120,13 +120,15 @@ class TrainingSettings:
     """Values that ACDNet begins with: `published`, or `solver` (`acdnet.train.initial`)."""
     focus: float = 0.5
     """Share of the patches that are taken where the artifact is strong."""
+    lesions: float = 0.0
+    """Share of the patches into which small lesions are put, so that they are kept; for ACDNet."""
 
     def __post_init__(self) -> None:
         limits = {
             "batch": (1, 4096), "patch": (16, 1024), "rate": (1e-8, 1.0), "warm_up": (0.0, 0.9), "minutes": (0, 1e7),
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
             "average": (0.0, 0.99999), "omega": (0.0, 1e9), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1),
-            "patches": (0, 10**12), "together": (0, 4096),
+            "patches": (0, 10**12), "together": (0, 4096), "lesions": (0.0, 1.0),
         }  # fmt: skip
         check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):
@@ -205,8 +207,10 @@ class TrainConfig:
             raise ConfigError("run.folder is not said; a run needs a folder")
         if not self.training.patches and not self.training.minutes:
             raise ConfigError("neither training.patches nor training.minutes is said; a run needs an end")
-        if not isinstance(self.model.network(), ACDNetConfig) and self.model.bfloat16:
-            raise ConfigError(f"model.bfloat16 is for ACDNet alone, not for {self.model.architecture}")
+        if not isinstance(self.model.network(), ACDNetConfig):
+            for name, said in (("model.bfloat16", self.model.bfloat16), ("training.lesions", self.training.lesions)):
+                if said:
+                    raise ConfigError(f"{name} is for ACDNet alone, not for {self.model.architecture}")
 
 
 def read_config(path: Path, changes: Sequence[str] = ()) -> TrainConfig:

@@ -13,6 +13,7 @@ from torch import Tensor
 from acdnet.data.pairs import PairSet
 from acdnet.data.store import Pair
 from acdnet.errors import InputRefused
+from acdnet.train.lesions import with_lesions
 from acdnet.units import network_from_hu
 
 AIR_HU = -900.0
@@ -40,6 +41,8 @@ class Patches:
     focus: float = 0.0
     together: int = 1
     """So many consecutive patches are taken from one pair; the first of them is the one that may be sought."""
+    lesions: float = 0.0
+    """Share of the patches into which small lesions are put."""
     counts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,6 +63,8 @@ class Patches:
         if n > first:
             window = self._place(which, index, rng)
         flips = [axis for axis in (-2, -1) if rng.random() < 0.5]
+        if self.lesions and rng.random() < self.lesions:
+            window = window._replace(pair=with_lesions(window.pair, rng))
         stack = self.example(which, index, window)
         return stack.flip(flips) if flips else stack
 

@@ -38,7 +38,8 @@ class ACDNetLesson:
             )
 
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Patches:
-        return Patches(sets, config.training.patch, seed, focus, config.training.together)
+        t = config.training
+        return Patches(sets, t.patch, seed, focus, t.together, t.lesions)
 
     def collate(self, examples: list[Tensor]) -> Batch:
         return torch.stack(examples).unsqueeze(2).unbind(1)

@@ -1,0 +1,55 @@
+"""Small lesions put into patches, so that a network learns to keep them: what is small, round and in Y is tissue.
+
+They are added to the clean image and so to the corrupted one, whose artifact stays what it was. LI fills the rays
+through metal from their neighbours and so loses a share of each; which share is drawn here, not computed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from acdnet.data.store import Pair
+
+PIXELS_EACH = 1500
+"""One lesion in so many pixels, on average."""
+RADIUS = (1.5, 6.0)
+"""Shorter radius in pixels; small ones are as frequent as large ones, octave by octave."""
+STRETCH = (1.0, 2.5)
+CONTRAST_HU = (15.0, 120.0)
+"""Brighter or darker than the tissue; octave by octave."""
+KEPT_BY_LI = (0.4, 1.0)
+EDGE_PIXELS = 0.6
+TISSUE_HU = -300.0
+"""Lesions lie where the clean image is denser than this, not in air or lung."""
+
+
+def with_lesions(pair: Pair, rng: np.random.Generator) -> Pair:
+    """Return a patch with lesions in its tissue."""
+    added, added_to_li = np.zeros_like(pair.clean), np.zeros_like(pair.clean)
+    for _ in range(rng.poisson(pair.clean.size / PIXELS_EACH)):
+        row, column = (int(rng.integers(side)) for side in pair.clean.shape)
+        contrast = rng.choice((-1.0, 1.0)) * _octaves(CONTRAST_HU, rng)
+        kept = rng.uniform(*KEPT_BY_LI)
+        lesion = np.float32(contrast) * _ellipse(pair.clean.shape, row, column, rng)
+        if pair.clean[row, column] > TISSUE_HU:
+            added += lesion
+            added_to_li += np.float32(kept) * lesion
+    added, added_to_li = (gaussian_filter(image, EDGE_PIXELS) for image in (added, added_to_li))
+    corrupted = np.where(pair.metal, pair.corrupted, pair.corrupted + added)
+    return Pair(pair.clean + added, corrupted, pair.li + added_to_li, pair.metal)
+
+
+def _ellipse(shape: tuple[int, ...], row: int, column: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return 1 in an ellipse of random size and direction, 0 outside."""
+    short = _octaves(RADIUS, rng)
+    long, angle = short * rng.uniform(*STRETCH), rng.uniform(0.0, np.pi)
+    y, x = np.ogrid[: shape[0], : shape[1]]
+    y, x = y - row, x - column
+    along, across = x * np.cos(angle) + y * np.sin(angle), y * np.cos(angle) - x * np.sin(angle)
+    return ((along / long) ** 2 + (across / short) ** 2 <= 1.0).astype(np.float32)
+
+
+def _octaves(limits: tuple[float, float], rng: np.random.Generator) -> float:
+    return float(np.exp(rng.uniform(*np.log(limits))))

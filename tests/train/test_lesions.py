@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acdnet.data.pairs import open_pairs
+from acdnet.data.store import Pair
+from acdnet.errors import ConfigError
+from acdnet.train.config import from_dict
+from acdnet.train.lesions import CONTRAST_HU, TISSUE_HU, with_lesions
+from acdnet.train.patches import Patches
+from tests.train.make import small_store
+
+
+@pytest.fixture
+def pair() -> Pair:
+    rng = np.random.default_rng(0)
+    clean = np.full((128, 128), 50.0, np.float32)
+    clean[:, :64] = -1000.0
+    metal = np.zeros(clean.shape, bool)
+    metal[80:90, 90:110] = True
+    corrupted = np.where(metal, 3000.0, clean + rng.normal(0.0, 100.0, clean.shape)).astype(np.float32)
+    return Pair(clean, corrupted, clean + np.float32(7.0), metal)
+
+
+def test_the_artifact_stays_what_it_was(pair: Pair) -> None:
+    made = with_lesions(pair, np.random.default_rng(1))
+    added = made.clean - pair.clean
+    tissue = ~pair.metal
+    assert np.abs(added).max() > CONTRAST_HU[0] / 2
+    np.testing.assert_allclose((made.corrupted - made.clean)[tissue], (pair.corrupted - pair.clean)[tissue], atol=1e-3)
+    np.testing.assert_array_equal(made.corrupted[pair.metal], pair.corrupted[pair.metal])
+
+
+def test_li_keeps_a_share_of_every_lesion(pair: Pair) -> None:
+    made = with_lesions(pair, np.random.default_rng(2))
+    added, added_to_li = made.clean - pair.clean, made.li - pair.li
+    there = np.abs(added) > CONTRAST_HU[0] / 2
+    assert (np.abs(added_to_li[there]) <= np.abs(added[there]) + 1e-3).all()
+    assert np.abs(added_to_li[there]).mean() < 0.95 * np.abs(added[there]).mean()
+
+
+def test_air_holds_no_lesion(pair: Pair) -> None:
+    air = Pair(np.full_like(pair.clean, TISSUE_HU - 1), pair.corrupted, pair.li, pair.metal)
+    made = with_lesions(air, np.random.default_rng(3))
+    np.testing.assert_array_equal(made.clean, air.clean)
+
+
+def test_as_many_patches_have_them_as_asked_for(tmp_path: Path) -> None:
+    sets = [open_pairs(small_store(tmp_path))]
+    plain, some, all_ = (Patches(sets, 48, seed=1, lesions=share) for share in (0.0, 0.5, 1.0))
+    changed = [sum(not plain[n].equal(other[n]) for n in range(24)) for other in (some, all_)]
+    assert 2 < changed[0] < changed[1]
+    assert all_[7].equal(Patches(sets, 48, seed=1, lesions=1.0)[7])
+
+
+def test_other_networks_refuse_them() -> None:
+    config = from_dict(
+        {
+            "model": {"architecture": "dudonet-s"},
+            "data": {"train": ["a"]},
+            "run": {"folder": "b"},
+            "training": {"lesions": 0.5, "patches": 1},
+        }
+    )
+    with pytest.raises(ConfigError, match="lesions"):
+        config.check()
