@@ -46,6 +46,7 @@ def test_trains_scores_and_reduces(architecture: str, store: Path, tmp_path: Pat
     assert card is not None
     assert card.training is not None
     assert card.training.patches_seen == 6
+    assert ("6 patches of 32" if architecture == "cnnmar" else "6 whole slices") in card.training.data
     assert np.isfinite(list(card.scores.values())).all()
     model = tmp_path / "run/model.safetensors"
 

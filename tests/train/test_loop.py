@@ -44,6 +44,7 @@ def test_a_run_leaves_a_model_with_its_card(store: Path, tmp_path: Path) -> None
     assert card is not None
     assert card.training is not None
     assert card.training.patches_seen == 24
+    assert "24 patches of 32 x 32 pixels" in card.training.data
     model, again = read_acdnet(tmp_path / "run/model.safetensors")
     assert again == card
     assert model.config.T == 1

@@ -270,8 +270,9 @@ class Trainer:
         patients = {info.patient for found in self.train for info in found.infos()}
         names = ", ".join(sorted({found.folder.name for found in self.train}))
         licences = sorted({info.licence for found in self.train for info in found.infos() if info.licence})
+        seen = f"{self.step * self.config.training.batch} {self.lesson.called}".format(patch=self.config.training.patch)
         return Training(
-            data=f"{pairs} simulated pairs of {len(patients)} patients ({names})",
+            data=f"{pairs} simulated pairs of {len(patients)} patients ({names}), {seen}",
             protocol=", ".join(sorted({found.protocol for found in self.train})),
             patches_seen=self.step * self.config.training.batch,
             hours=round(self.seconds / 3600, 2),

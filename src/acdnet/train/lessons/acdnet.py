@@ -25,6 +25,7 @@ class ACDNetLesson:
     """Batches are Y, X_li, X, I: B x 1 x size x size, network units; I is 1 where there is no metal."""
 
     calibration = 40
+    called = "patches of {patch} x {patch} pixels"
 
     def __init__(self) -> None:
         self.fast: tuple[nn.Module, InferenceACDNet] | None = None

@@ -58,6 +58,7 @@ class CNNMARLesson:
     """Batches are the three images, B x 3 x size x size, the clean image and the mask, B x 1 x size x size."""
 
     calibration = 0  # it has no batch normalisation
+    called = "patches of {patch} x {patch} pixels"
 
     def check(self, config: TrainConfig, processes: int) -> None:
         """Take all settings."""

@@ -73,6 +73,7 @@ class DualLesson:
     """Batches hold one slice: observed, clean image, clean sinogram."""
 
     calibration = 12  # whole slices
+    called = "whole slices"
 
     def check(self, config: TrainConfig, processes: int) -> None:
         if config.training.batch != processes:

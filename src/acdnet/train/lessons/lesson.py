@@ -43,6 +43,8 @@ class Lesson(Protocol):
 
     calibration: int
     """Batches that settle the statistics of batch normalisation."""
+    called: str
+    """What its examples are, as cards say it; {patch} is their side."""
 
     def check(self, config: TrainConfig, processes: int) -> None:
         """Refuse settings that this kind of network cannot be trained with by so many processes."""

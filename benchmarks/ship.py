@@ -1,0 +1,44 @@
+"""Put the model of a run into the package: `python -m benchmarks.ship RUN NAME SUMMARY`.
+
+RUN is a folder of `acdnet train`, or a model file. What it was trained on, for how long and its validation scores go
+into the card as the run wrote them. Then `python -m benchmarks.results` adds the scores on patients nobody trained on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from acdnet.weights.load import read_model
+from acdnet.weights.save import save_model
+from acdnet.weights.shipped import FOLDER
+
+LARGEST_BYTES = 8_000_000
+
+
+def main() -> None:
+    """Copy model and card under the new name."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path, help="a folder of acdnet train, or a model file")
+    parser.add_argument("name", help="what it is called from now on")
+    parser.add_argument("summary", help="a line about it")
+    given = parser.parse_args()
+    source = given.run / "model.safetensors" if given.run.is_dir() else given.run
+    if source.stat().st_size > LARGEST_BYTES:
+        raise SystemExit(f"{source}: has more than {LARGEST_BYTES / 1e6:g} MB; such models are not shipped")
+    model, card = read_model(source)
+    new = save_model(
+        model,
+        FOLDER / f"{given.name}.safetensors",
+        name=given.name,
+        summary=given.summary,
+        architecture=card.architecture,
+        training=card.training,
+        scores=card.scores,
+        overwrite=True,
+    )
+    print(f"{new.name}: {new.parameters:,} parameters, {new.scores}")
+
+
+if __name__ == "__main__":
+    main()
