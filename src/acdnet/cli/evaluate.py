@@ -32,7 +32,9 @@ def evaluate(
     from acdnet.evaluate.report import write_report
     from acdnet.evaluate.run import Evaluation
     from acdnet.evaluate.run import evaluate as run
+    from acdnet.memory import keep_freed_memory
 
+    keep_freed_memory()
     names = [name.strip() for name in methods.split(",") if name.strip()]
     found = open_pairs(data, [name.strip() for name in split.split(",") if name.strip()])
     compared = contestants(names)

@@ -68,8 +68,10 @@ def reduce(
     for text in scan.warnings:
         console.print(f"note: {text}", style="yellow")
 
+    from acdnet.memory import keep_freed_memory
     from acdnet.reduction.job import Settings, run_job
 
+    keep_freed_memory()
     settings = Settings(method, model, how, mask, device, workers, keep_private)
     told = len(scan.warnings)
     try:

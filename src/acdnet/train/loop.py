@@ -25,7 +25,7 @@ from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkp
 from acdnet.train.config import TrainConfig
 from acdnet.train.lessons.lesson import Batch, Examples, Lesson, Terms
 from acdnet.train.log import Log
-from acdnet.train.memory import keep_freed_memory
+from acdnet.memory import keep_freed_memory
 from acdnet.train.processes import asked_to_stop, make_fabric
 from acdnet.train.schedule import rate
 from acdnet.train.validate import validate

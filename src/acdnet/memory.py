@@ -1,4 +1,4 @@
-"""Keep memory that was freed: asking the system for it anew, page by page, takes time in every training step."""
+"""Keep memory that was freed: asking the system for it anew, page by page, takes time for every image."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ import sys
 FREED = """
 import resource
 import numpy as np
-from acdnet.train.memory import keep_freed_memory
+from acdnet.memory import keep_freed_memory
 print(keep_freed_memory())
 for _ in range(3):
     np.ones(2**22)
