@@ -48,7 +48,8 @@ def _ellipse(shape: tuple[int, ...], row: int, column: int, rng: np.random.Gener
     y, x = np.ogrid[: shape[0], : shape[1]]
     y, x = y - row, x - column
     along, across = x * np.cos(angle) + y * np.sin(angle), y * np.cos(angle) - x * np.sin(angle)
-    return ((along / long) ** 2 + (across / short) ** 2 <= 1.0).astype(np.float32)
+    inside: NDArray[np.bool_] = (along / long) ** 2 + (across / short) ** 2 <= 1.0
+    return inside.astype(np.float32)
 
 
 def _octaves(limits: tuple[float, float], rng: np.random.Generator) -> float:

@@ -16,6 +16,7 @@ from torch import nn
 from acdnet.data.pairs import check_apart, marks, open_pairs
 from acdnet.errors import ConfigError, InputRefused, TrainingStopped
 from acdnet.files import locked
+from acdnet.memory import keep_freed_memory
 from acdnet.model.trunk import channels_last
 from acdnet.train.average import Average
 from acdnet.train.batches import Batches
@@ -25,7 +26,6 @@ from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkp
 from acdnet.train.config import TrainConfig
 from acdnet.train.lessons.lesson import Batch, Examples, Lesson, Terms
 from acdnet.train.log import Log
-from acdnet.memory import keep_freed_memory
 from acdnet.train.processes import asked_to_stop, make_fabric
 from acdnet.train.schedule import rate
 from acdnet.train.validate import validate
