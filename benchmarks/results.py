@@ -18,10 +18,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from acdnet.baselines.method import METHODS
 from acdnet.evaluate.groups import Group, size_groups
 from acdnet.files import sha256, write_atomically
 from acdnet.weights.card import card_path, read_card
-from acdnet.weights.shipped import shipped_models
+from acdnet.weights.shipped import find_model, shipped_models
 from benchmarks.model import ROOT
 
 PROTOCOLS = ("syndeeplesion", "clinical")
@@ -56,6 +57,8 @@ def main() -> None:
     print(f"written: {PAGE.relative_to(ROOT)}")
     for name, path in shipped_models().items():
         card = read_card(path)
+        if name not in model_files(given.methods):
+            continue
         kept = {key: value for key, value in card.scores.items() if not key.startswith(SPLITS)}
         new = replace(card, scores=kept | card_scores(given.folder, name))
         write_atomically({card_path(path): new.to_json().encode()})
@@ -86,7 +89,7 @@ def score(given: argparse.Namespace, protocol: str, split: str) -> None:
     out = given.folder / f"{protocol}-{split}-scores"
     asked = {
         "methods": given.methods,
-        "weights": {name: sha256(path.read_bytes()) for name, path in shipped_models().items()},
+        "weights": {name: sha256(path.read_bytes()) for name, path in model_files(given.methods).items()},
     }
     asked |= {"store": sha256((given.folder / f"{protocol}-{split}" / "manifest.json").read_bytes())}
     known = given.folder / f"{protocol}-{split}-asked.json"
@@ -95,10 +98,16 @@ def score(given: argparse.Namespace, protocol: str, split: str) -> None:
     known.unlink(missing_ok=True)
     shutil.rmtree(out, ignore_errors=True)
     options = ["--out", str(out), "--methods", given.methods]
-    if protocol == "clinical":  # lesions are put into images, without raw data
-        options += ["--lesions", str(LESIONS)]
+    # lesions are put into images, without raw data
+    options += ["--lesions", str(LESIONS if protocol == "clinical" else 0)]
     _acdnet("evaluate", str(given.folder / f"{protocol}-{split}"), *options)
     known.write_text(json.dumps(asked))
+
+
+def model_files(methods: str) -> dict[str, Path]:
+    """Return the files of all models among the methods, shipped or not."""
+    names = [name.strip() for name in methods.split(",")]
+    return {name: find_model(name) for name in names if name not in METHODS}
 
 
 def card_scores(folder: Path, model: str) -> dict[str, float]:

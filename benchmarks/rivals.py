@@ -1,8 +1,9 @@
-"""Time and memory of one training step of every learned method: `python -m benchmarks.rivals`.
+"""Time and memory of one training step of every learned method, into docs/rivals.md: `python -m benchmarks.rivals`.
 
 Whole slices of 416 x 416 with sinograms of 640 x 641, one at a time, for the networks in both domains; batches of 64
-patches for CNNMAR, of 32 for ACDNet, as published; -s: a quarter of the channels. Every network trains in a process of
-its own, whose largest memory is what the table gives; the rounds of all take turns.
+patches for CNNMAR (assumed), of 32 for ACDNet (as published); -s: a quarter of the channels. Every network trains in a
+process of its own, whose largest memory is what the table gives; the rounds of all take turns, and medians are told.
+Batches are made before the clock starts.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ from rich.progress import track
 from rich.table import Table
 
 from acdnet.config import NETWORKS
+from benchmarks.model import ROOT
+from benchmarks.readme import markdown, put
 
-ROUNDS, STEPS = 1, 2
+ROUNDS, STEPS = 2, 3
 COLUMNS = ("network", "parameters", "examples a step", "seconds a step", "memory")
 BATCH = {"acdnet": 32, "cnnmar": 64}
-"""Patches in a published batch; the others take one slice."""
+"""Patches in a batch; the others take one slice."""
+PAGE = ROOT / "docs" / "rivals.md"
 
 
 @dataclass(frozen=True)
@@ -80,10 +84,12 @@ def _simulate(store: Path, size: int, slices: int) -> None:
 
 def one(name: str, store: Path) -> tuple[list[float], float]:
     """Take a few steps; return their times without the first, and the largest memory of this process in GB."""
+    from acdnet.memory import keep_freed_memory
     from acdnet.train.config import from_dict
     from acdnet.train.loop import Trainer
     from acdnet.train.processes import make_fabric
 
+    keep_freed_memory()
     with tempfile.TemporaryDirectory() as folder:
         batch = BATCH.get(NETWORKS[name].network, 1)
         given = {
@@ -96,15 +102,14 @@ def one(name: str, store: Path) -> tuple[list[float], float]:
         trainer = Trainer(config, make_fabric(config))
         t = config.training
         batches = trainer.batches(trainer.lesson.examples(trainer.train, config, t.seed, t.focus))
+        drawn = [next(batches) for _ in range(STEPS + 1)]
+        batches.close()
         times = []
-        for step in range(STEPS + 1):
-            examples = next(batches)
+        for examples in drawn:
             start = time.perf_counter()
             trainer.learn(examples)
-            if step:
-                times.append(time.perf_counter() - start)
-        batches.close()
-    return times, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+            times.append(time.perf_counter() - start)
+    return times[1:], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
 def main() -> None:
@@ -117,10 +122,13 @@ def main() -> None:
     if given.one:
         print(json.dumps(one(given.one, given.store)))
         return
+    rows = [row.cells() for row in measure(given.names)]
     table = Table(*COLUMNS)
-    for row in measure(given.names):
-        table.add_row(*row.cells())
+    for row in rows:
+        table.add_row(*row)
     Console().print(table)
+    if set(given.names) == set(NETWORKS):
+        put(PAGE, "rivals table", markdown(COLUMNS, [list(row) for row in rows], texts=1))
 
 
 if __name__ == "__main__":

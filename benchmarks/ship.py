@@ -24,6 +24,8 @@ def main() -> None:
     parser.add_argument("summary", help="a line about it")
     given = parser.parse_args()
     source = given.run / "model.safetensors" if given.run.is_dir() else given.run
+    if not source.is_file():
+        raise SystemExit(f"{source}: no such model; has the run come to its end?")
     if source.stat().st_size > LARGEST_BYTES:
         raise SystemExit(f"{source}: has more than {LARGEST_BYTES / 1e6:g} MB; such models are not shipped")
     model, card = read_model(source)

@@ -15,6 +15,7 @@ from pathlib import Path
 from acdnet.config import ACDNetConfig, NetworkConfig
 from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.config import from_dict
+from acdnet.train.recipes import DUAL
 from benchmarks.model import ROOT
 from benchmarks.readme import markdown, put
 
@@ -28,23 +29,26 @@ def rows(folder: Path) -> list[list[str]]:
     """Return a row for every validation set of a run: its settings, window PSNR and RMSE of soft tissue."""
     state, _ = load_checkpoint(folder)
     config = from_dict(state["config"])
-    t = config.training
+    t, kind = config.training, config.model.network().network
     with (folder / "validation.csv").open() as file:
         last = list(csv.DictReader(file))[-1]
     if int(last["step"]) != state["step"]:
         raise SystemExit(f"{folder}: was scored at step {last['step']} and has come to {state['step']}; let it finish")
     source = Path(config.model.start_from)
     named = source.parent.name if source.stem == "model" else source.stem
-    begun = (named or f"{t.initial} values") + (", bfloat16" if config.model.bfloat16 else "")
+    values = f"{t.initial if kind == 'acdnet' else 'random'} values"
+    begun = (named or values) + (", bfloat16" if config.model.bfloat16 else "")
     begun += f", lesions in {t.lesions:.0%}" if t.lesions else ""
     coarse = coarse_blocks(state["model"], config.model.network())
+    examples = f"{t.batch} whole" if kind in DUAL else f"{t.batch} x {t.patch}²"
+    examples += f", {t.together} of a pair" if t.together > 1 and kind == "acdnet" else ""
     settings = [
         folder.name,
         f"{begun}, {coarse} coarse blocks" if coarse else begun,
         " and ".join(Path(name).name for name in config.data.train),
-        f"{t.batch} x {t.patch}²" + (f", {t.together} of a pair" if t.together > 1 else ""),
+        examples,
         f"{t.rate:g}",
-        f"{t.omega:g}",
+        f"{t.omega:g}" if kind == "acdnet" else "-",
         f"{state['step'] * t.batch:,}",
         f"{state['seconds'] / 60:.0f}",
     ]

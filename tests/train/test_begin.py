@@ -91,10 +91,3 @@ def test_settings_reach_every_trunk() -> None:
     assert trunks
     assert all(trunk.frugal and trunk.short for trunk in trunks)
     assert model.start.together == 2
-
-
-def test_short_numbers_are_refused_where_they_would_do_nothing() -> None:
-    run = {"data": {"train": ["store"]}, "training": {"patches": 1}, "run": {"folder": "run"}}
-    from_dict({**run, "model": {"architecture": "acdnet-s", "bfloat16": True}}).check()
-    with pytest.raises(ConfigError, match=r"model\.bfloat16 is for ACDNet alone, not for cnnmar"):
-        from_dict({**run, "model": {"architecture": "cnnmar", "bfloat16": True}}).check()

@@ -24,7 +24,7 @@ def test_variants_differ_in_one_thing(tmp_path: Path) -> None:
 
 def test_an_experiment_runs_and_goes_on(tmp_path: Path) -> None:
     store = small_store(tmp_path, 10)
-    config = small_config(store, tmp_path / "x", patches=4)
+    config = small_config(store, tmp_path / "x", patches=4, together=0)
     outcomes = list(experiment(config, "blocks", tmp_path / "x"))
     assert [one.patches for one in outcomes] == [4] * len(BLOCKS)
     assert outcomes[0].parameters < outcomes[1].parameters

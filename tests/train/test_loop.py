@@ -156,6 +156,9 @@ def test_settings_that_decide_the_patches_may_not_change(store: Path, tmp_path: 
     train(small_config(store, tmp_path / "run", patches=8), resume=False)
     with pytest.raises(ConfigError, match=r"training\.batch was 4"):
         train(small_config(store, tmp_path / "run", patches=16, batch=2), resume=True)
+    for other in ({"lesions": 0.5}, {"omega": 1.0}, {"rate": 1e-5}):
+        with pytest.raises(ConfigError, match=f"training.{next(iter(other))} was"):
+            train(small_config(store, tmp_path / "run", patches=16, **other), resume=True)
     card = train(small_config(store, tmp_path / "run", patches=16), resume=True)
     assert card is not None
     assert card.training is not None

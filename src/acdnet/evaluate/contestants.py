@@ -65,7 +65,7 @@ def contestants(names: list[str]) -> list[Contestant]:
     labels = [one.name for one in found]
     twice = [label for label in labels if labels.count(label) > 1]
     if twice:
-        raise ConfigError(f"two methods are called {twice[0]!r}; rename the file of one")
+        raise ConfigError(f"two methods are called {twice[0]!r}; give runs names of their own (`name`)")
     return found
 
 

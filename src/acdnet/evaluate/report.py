@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from acdnet.evaluate.groups import Group, size_groups
 from acdnet.evaluate.lesions import CONTRAST_HU, DIAMETER_MM, Retention
 from acdnet.evaluate.run import AREAS, Evaluation, Result
-from acdnet.evaluate.statistics import compare
+from acdnet.evaluate.statistics import by_patient, compare
 from acdnet.evaluate.untouched import ARTIFACT_HU, FAR_MM, TISSUES
 from acdnet.files import write_atomically
 
 NOTES = {
-    "window": "PSNR (dB) / SSIM of the window 0 to 0.5 / cm, without metal",
+    "window": "PSNR (dB) / SSIM of the window 0 to 0.5 / cm, without metal; bold: the highest PSNR",
     "paper": "PSNR (dB) / SSIM as in the paper's tables: each image stretched from its own range to 8 bits, so that "
-    "one bright pixel moves the score by several dB",
-    "hu": "RMSE / MAE of the body in HU, without metal",
+    "one bright pixel moves the score by several dB; bold: the highest PSNR",
+    "hu": "RMSE / MAE of the body in HU, without metal; bold: the smallest RMSE",
 }
 
 
@@ -107,21 +107,29 @@ def table_two(evaluation: Evaluation) -> Sheet:
     for one in evaluation.methods:
         seconds = statistics.median(result.seconds for result in evaluation.of(one.name))
         rows.append([one.name, f"{one.parameters:,}" if one.parameters else "-", f"{seconds:.3f}"])
-    note = "median seconds a slice on this machine's CPU, from image to image; networks include the LI they start from"
+    note = (
+        "median seconds a slice on this machine's CPU, from raw data where there are any, else from the image; "
+        "networks include the LI they start from"
+    )
     return Sheet("Cost", note, ["method", "parameters", "seconds a slice"], rows, [set() for _ in rows])
 
 
 def table_tests(evaluation: Evaluation) -> Sheet:
-    """Return p-values of every method against the best, over images, for window PSNR."""
+    """Return p-values of every method against the best, over images and over patients, for window PSNR."""
     psnr = {one.name: [r.scores.window_psnr for r in evaluation.of(one.name)] for one in evaluation.methods}
+    patients = [r.patient for r in evaluation.of(evaluation.methods[0].name)]
     top = max(psnr, key=lambda name: statistics.fmean(psnr[name]))
     rows = []
     for name, values in psnr.items():
         found = compare(values, psnr[top])
-        cells = ["best"] * 2 if name == top else [_p(found.t_test), _p(found.wilcoxon)]
+        of_patients = compare(by_patient(values, patients), by_patient(psnr[top], patients))
+        cells = ["best"] * 3 if name == top else [_p(found.t_test), _p(found.wilcoxon), _p(of_patients.t_test)]
         rows.append([name, f"{statistics.fmean(values):.2f}", *cells])
-    note = f"window PSNR of each image against {top}"
-    columns = ["method", "mean PSNR", "p, paired t-test", "p, Wilcoxon"]
+    note = (
+        f"window PSNR against {top}, over {len(patients)} images as in the paper, and over the means of "
+        f"{len(set(patients))} patients: images of one patient are not independent; not corrected for several tests"
+    )
+    columns = ["method", "mean PSNR", "p, paired t-test", "p, Wilcoxon", "p, t-test of patients"]
     return Sheet("Significance", note, columns, rows, [{1} if name == top else set() for name in psnr])
 
 

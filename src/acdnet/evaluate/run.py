@@ -27,10 +27,11 @@ class Result:
     metal_pixels: int
     method: str
     seconds: float
-    """From the slice to the result, the LI included that networks start from."""
+    """From what is given (raw data, or else the slice) to the result, the LI included that networks start from."""
     scores: Scores
     needless: dict[str, float] = field(default_factory=dict)
     """Mean change in HU of tissue that is clean as it is, far from the metal."""
+    patient: str = ""
 
     def row(self) -> dict[str, str | float]:
         """Return it flat, for a table of all single scores."""
@@ -71,7 +72,8 @@ def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int =
             image = one.run(replace(case))  # a fresh one: nobody profits from what was projected before
             seconds = time.perf_counter() - start + (li_seconds if one.starts_from_li else 0.0)
             scores = score(image, case.pair.clean, case.pair.metal)
-            found = Result(case.info.name, case.metal_pixels, one.name, seconds, scores, needless(image, case))
+            needed, patient = needless(image, case), case.info.patient
+            found = Result(case.info.name, case.metal_pixels, one.name, seconds, scores, needed, patient)
             evaluation.results.append(found)
             images[one.name] = image
         if index in shown:
@@ -80,7 +82,8 @@ def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int =
 
 
 def _seconds_of_li(case: Case) -> float:
-    """Time LI from the image on: projection, trace, interpolation, reconstruction."""
+    """Time LI from what the other methods are given, too: raw data where there are any, else the image."""
+    projected = case.protocol == "syndeeplesion" and case.sinogram is None
     start = time.perf_counter()
-    method("li")(case.from_image())
+    method("li")(case.from_image() if projected else replace(case).measured)
     return time.perf_counter() - start

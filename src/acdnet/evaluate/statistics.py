@@ -16,6 +16,14 @@ class Comparison:
     wilcoxon: float | None
 
 
+def by_patient(scores: list[float], patients: list[str]) -> list[float]:
+    """Return the mean score of every patient."""
+    return [
+        float(np.mean([score for score, whose in zip(scores, patients, strict=True) if whose == patient]))
+        for patient in dict.fromkeys(patients)
+    ]
+
+
 def compare(scores: list[float], best: list[float]) -> Comparison:
     """Test the scores of a method against those of the best on the same images: paired t-test, Wilcoxon signed rank."""
     difference = np.asarray(scores) - np.asarray(best)

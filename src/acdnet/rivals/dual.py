@@ -31,11 +31,15 @@ class DualResult(NamedTuple):
 class DualNetwork(nn.Module, ABC):
     """A network in each domain; what goes into which, and in which order, is the method."""
 
+    periodic = False
+    """Whether the sinogram network knows that the last view comes before the first."""
+    image_network: type[ImageNet] = ImageNet
+
     def __init__(self, config: DualConfig) -> None:
         super().__init__()
         self.config = config
-        self.sinogram_net = SinogramNet(config)
-        self.image_net = ImageNet(config)
+        self.sinogram_net = SinogramNet(config, self.periodic)
+        self.image_net = self.image_network(config)
 
     @abstractmethod
     def forward(self, o: Observed) -> DualResult:
@@ -66,10 +70,8 @@ class DSCMAR(DualNetwork):
 class DuDoNetPlus(DualNetwork):
     """DuDoNet++: encoding the metal mask projection (Lyu et al. 2020)."""
 
-    def __init__(self, config: DualConfig) -> None:
-        super().__init__(config)
-        self.sinogram_net = SinogramNet(config, periodic=True)
-        self.image_net = ThreeImageNet(config)
+    periodic = True
+    image_network = ThreeImageNet
 
     def forward(self, o: Observed) -> DualResult:
         S = torch.where(o.trace > 0, self.sinogram_net(o.S, o.path), o.S)

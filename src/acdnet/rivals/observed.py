@@ -1,9 +1,10 @@
 r"""A slice with metal in both domains, as tensors: what the dual-domain networks are given.
 
-Images are in units of water (mu / 0.192 per cm), B x 1 x H x W; sinograms are line integrals, B x 1 x views x bins. A
+Images are in units of water (mu / 0.192 per cm), B x 1 x H x W; sinograms are line integrals, B x 1 x views x bins, as
+if every slice were as wide as the benchmark's, 15.36 cm: networks see the same numbers whatever the size of a pixel. A
 reconstruction that is part of a network has to carry gradients, so the way back is written down here once more:
 
-    X = FBP(q) + grain,    grain = fade . (Y - FBP(p)) where p was projected from Y, and 0 where it was measured
+    X = FBP(q / shrunk) + grain,  grain = fade . (Y - FBP(p)) where p was projected from Y, and 0 where it was measured
 """
 
 from __future__ import annotations
@@ -35,19 +36,24 @@ class Observed:
     trace: Tensor
     """1 where a ray meets metal."""
     path: Tensor
-    """Path through metal of every ray, cm."""
+    """Path through metal of every ray."""
     grain: Tensor
     """What reconstructing a projected image loses; 0 where there were raw data."""
     geometry: FanBeam
     variant: Variant
 
+    @property
+    def shrunk(self) -> float:
+        """By what line integrals in cm are multiplied."""
+        return FanBeam.benchmark(self.geometry.size).pixel_cm / self.geometry.pixel_cm
+
     def reconstruct(self, sinogram: Tensor) -> Tensor:
         """Reconstruct a sinogram, in units of water."""
-        return fbp(sinogram, self.geometry, self.variant) / WATER_MU + self.grain
+        return fbp(sinogram / self.shrunk, self.geometry, self.variant) / WATER_MU + self.grain
 
     def project(self, image: Tensor) -> Tensor:
         """Project an image in units of water."""
-        return project(image * WATER_MU, self.geometry)
+        return project(image * WATER_MU, self.geometry) * self.shrunk
 
     def to(self, device: torch.device | str) -> Observed:
         """Move all tensors to a device."""
@@ -79,7 +85,7 @@ def observe(measured: Measured, li: NDArray[np.float32] | None = None) -> Observ
     if li is None:
         li = measured.reconstruct(S_li)
     grain = torch.from_numpy(measured.grain()) / 1000.0 if measured.projected else torch.zeros(li.shape)
-    return Observed(
+    observed = Observed(
         Y=water_units(measured.image).clamp(max=MU_CEILING / WATER_MU),
         X_li=water_units(li),
         I=1.0 - metal[None, None],
@@ -91,3 +97,4 @@ def observe(measured: Measured, li: NDArray[np.float32] | None = None) -> Observ
         geometry=measured.geometry,
         variant=measured.variant,
     )
+    return replace(observed, **{name: getattr(observed, name) * observed.shrunk for name in ("S", "S_li", "path")})

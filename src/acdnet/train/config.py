@@ -26,6 +26,7 @@ from acdnet.config import NETWORKS, ACDNetConfig, NetworkConfig
 from acdnet.errors import ConfigError, check_limits
 from acdnet.files import read_limited
 from acdnet.train.loss import L1_WEIGHT
+from acdnet.train.recipes import FOR_SOME, RECIPES
 
 LARGEST_FILE = 2**20
 UNSAID = -(2**31)
@@ -70,6 +71,9 @@ class ModelSettings:
         return replace(known, **given)
 
 
+SMALLEST_GRID = 32
+
+
 @dataclass(frozen=True)
 class DataSettings:
     """Where the pairs are: stores of `acdnet simulate`, or folders of the benchmark."""
@@ -82,6 +86,11 @@ class DataSettings:
     """Pairs that validation takes, evenly from all."""
     grid: int = 0
     """Side to which whole slices are brought, for the networks in both domains; 0: as they are."""
+
+    def __post_init__(self) -> None:
+        check_limits(self, {"val_pairs": (1, 10**9), "grid": (0, 2048)}, "data.")
+        if 0 < self.grid < SMALLEST_GRID:
+            raise ConfigError(f"data.grid is {self.grid}; it must be 0 or at least {SMALLEST_GRID}")
 
 
 @dataclass(frozen=True)
@@ -137,27 +146,6 @@ class TrainingSettings:
             raise ConfigError(f"training.initial is {self.initial!r}; it is solver or published")
 
 
-PAPER = {"warm_up": 0.0, "schedule": "steps", "clip": 0.0, "average": 0.0}
-_ACDNET_PAPER = PAPER | {
-    "patches": 300 * 800 * 32, "batch": 32, "rate": 2e-4, "focus": 0.0, "initial": "published", "together": 1,
-    "halve_at": (50 / 300, 100 / 300, 150 / 300, 200 / 300),
-}  # fmt: skip
-_DUAL_PAPER = PAPER | {"patches": 120 * 1000, "batch": 1, "rate": 2e-4, "halve_at": (0.25, 0.5, 0.75)}
-_CNNMAR = {"focus": 0.6, "beta1": 0.9}
-_DUAL = {"batch": 1, "rate": 5e-4}
-RECIPES: dict[str, dict[str, dict[str, Any]]] = {
-    "short": {"acdnet": {}, "cnnmar": _CNNMAR, "dudonet": _DUAL, "dscmar": _DUAL, "dudonet++": _DUAL},
-    "paper": {
-        "acdnet": _ACDNET_PAPER,
-        "cnnmar": PAPER | _CNNMAR | {"patches": 40 * 10000, "batch": 64, "rate": 1e-3},
-        **dict.fromkeys(("dudonet", "dscmar", "dudonet++"), _DUAL_PAPER),
-    },
-}
-"""Recipe: kind of network: settings. `paper` for ACDNet: 300 epochs of 800 batches of 32 patches, rate 2e-4 halved at
-epochs 50, 100, 150, 200; for the networks in both domains: 2e-4 halved every 30 epochs of (assumed) 120; CNNMAR's
-numbers are assumed but for the share of patches with strong errors. `short`: ours."""
-
-
 @dataclass(frozen=True)
 class RunSettings:
     """Where a run lives and how often it stops to save and to score."""
@@ -196,7 +184,8 @@ class TrainConfig:
     def shared_by(self, processes: int) -> TrainConfig:
         """Return the settings with `together` decided for so many processes."""
         t = self.training
-        together = t.together or math.gcd(max(1, t.batch // processes), MOST_TOGETHER)
+        most = MOST_TOGETHER if isinstance(self.model.network(), ACDNetConfig) else 1
+        together = t.together or math.gcd(max(1, t.batch // processes), most)
         return replace(self, training=replace(t, together=together))
 
     def check(self) -> None:
@@ -207,10 +196,16 @@ class TrainConfig:
             raise ConfigError("run.folder is not said; a run needs a folder")
         if not self.training.patches and not self.training.minutes:
             raise ConfigError("neither training.patches nor training.minutes is said; a run needs an end")
-        if not isinstance(self.model.network(), ACDNetConfig):
-            for name, said in (("model.bfloat16", self.model.bfloat16), ("training.lesions", self.training.lesions)):
-                if said:
-                    raise ConfigError(f"{name} is for ACDNet alone, not for {self.model.architecture}")
+        self._check_heard()
+
+    def _check_heard(self) -> None:
+        """Refuse settings that the network would not listen to."""
+        kind = self.model.network().network
+        for (section, name), kinds in FOR_SOME.items():
+            settings = getattr(self, section)
+            unsaid = next(entry.default for entry in fields(settings) if entry.name == name)
+            if kind not in kinds and getattr(settings, name) != unsaid:
+                raise ConfigError(f"{section}.{name} is for {' and '.join(kinds)}, not for {self.model.architecture}")
 
 
 def read_config(path: Path, changes: Sequence[str] = ()) -> TrainConfig:

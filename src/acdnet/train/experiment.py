@@ -75,8 +75,10 @@ def _check_same(settings: TrainConfig) -> None:
     """Refuse a variant that was trained with other settings: it may not be compared with the rest."""
     folder = Path(settings.run.folder)
     before = from_dict(load_checkpoint(folder)[0]["config"])
+    together = before.training.together  # decided when it was begun, if it was not said
+    said = replace(settings, training=replace(settings.training, together=settings.training.together or together))
     for name in ("model", "data", "training"):
-        if getattr(before, name) != getattr(settings, name):
+        if getattr(before, name) != getattr(said, name):
             raise ConfigError(f"{folder}: was trained with other settings in [{name}]; choose another folder")
 
 

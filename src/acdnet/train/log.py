@@ -53,7 +53,7 @@ class Log:
         if not self.speaks:
             return
         self._append(STEPS, values)
-        text = f"loss {values['loss']:.1f}  {values['patches a second']:.1f} patches/s  waiting {values['waiting']:.1%}"
+        text = f"loss {values['loss']:.3g}  {values['patches a second']:.1f} patches/s  waiting {values['waiting']:.1%}"
         if self.bar:
             self.bar.update(self.task, completed=done, total=self.total, description=text)
         elif time.monotonic() - self.spoke > QUIET_SECONDS:

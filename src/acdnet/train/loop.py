@@ -28,8 +28,9 @@ from acdnet.train.lessons.lesson import Batch, Examples, Lesson, Terms
 from acdnet.train.log import Log
 from acdnet.train.processes import asked_to_stop, make_fabric
 from acdnet.train.schedule import rate
+from acdnet.train.seen import seen
 from acdnet.train.validate import validate
-from acdnet.weights.card import LONGEST_TEXT, Card, Training
+from acdnet.weights.card import Card, Training
 from acdnet.weights.networks import Network
 from acdnet.weights.save import save_model
 
@@ -39,8 +40,8 @@ COLD_STEPS, TIMED_STEPS = 3, 8
 """A number of minutes becomes a number of patches by the speed of the second after the first, which are slow."""
 
 
-UNCHANGING = ("seed", "batch", "patch", "together", "focus", "beta1", "beta2", "average")
-"""Settings that a resumed run must share with what went before it."""
+MAY_CHANGE = ("patches", "minutes")
+"""Settings of training that a resumed run need not share with what went before it: it may become longer."""
 
 
 class WithLoss(nn.Module):
@@ -109,7 +110,7 @@ class Trainer:
         before, now = begun_with(state["config"]), self.config
         if before.model.network() != now.model.network():
             raise ConfigError(f"{self.folder}: the run was begun with another network")
-        for name in UNCHANGING:
+        for name in asdict(now.training).keys() - set(MAY_CHANGE):
             if getattr(before.training, name) != getattr(now.training, name):
                 raise ConfigError(f"{self.folder}: training.{name} was {getattr(before.training, name)!r} so far")
         if before.data.grid != now.data.grid:
@@ -258,27 +259,12 @@ class Trainer:
             name=self.config.name,
             summary=f"trained by acdnet train, recipe {self.config.training.recipe}",
             architecture=self.config.model.architecture,
-            training=self._training(),
+            training=seen(self.train, self.config, self.lesson, self.step, self.seconds).after(self.before),
             scores={f"validation: {name}": value for name, value in scores.items()},
             overwrite=True,
         )
         log.say(f"model: {self.folder / 'model.safetensors'}")
         return card
-
-    def _training(self) -> Training:
-        pairs = sum(len(found.infos()) for found in self.train)
-        patients = {info.patient for found in self.train for info in found.infos()}
-        names = ", ".join(sorted({found.folder.name for found in self.train}))
-        licences = sorted({info.licence for found in self.train for info in found.infos() if info.licence})
-        seen = f"{self.step * self.config.training.batch} {self.lesson.called}".format(patch=self.config.training.patch)
-        return Training(
-            data=f"{pairs} simulated pairs of {len(patients)} patients ({names}), {seen}",
-            protocol=", ".join(sorted({found.protocol for found in self.train})),
-            patches_seen=self.step * self.config.training.batch,
-            hours=round(self.seconds / 3600, 2),
-            licences="; ".join(licences)[:LONGEST_TEXT],
-            patients=marks(self.train),
-        ).after(self.before)
 
 
 def train(config: TrainConfig, resume: bool) -> Card | None:

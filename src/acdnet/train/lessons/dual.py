@@ -51,22 +51,31 @@ class Slices:
         observed, X = observe(measured, li), water_units(clean)
         lines = None if measured.projected else pairs.clean_sinogram(index)
         # what was measured beside the metal is polychromatic, and what is filled in has to go with it
-        S = observed.project(X) if lines is None else torch.from_numpy(lines)[None, None]
+        S = observed.project(X) if lines is None else torch.from_numpy(lines)[None, None] * observed.shrunk
         return observed, X, S
 
 
 def coarse(case: Case, grid: int) -> tuple[Measured, Image, None]:
     """Bring a case to fewer pixels of the same field; its sinogram is then projected from the image, by fewer views."""
     size = len(case.pair.clean)
-    clean, corrupted, metal = (
-        resize(image.astype(np.float32), (grid, grid), anti_aliasing=grid < size)
-        for image in (case.pair.clean, case.pair.corrupted, case.pair.metal)
+    clean, corrupted = (
+        resize(image, (grid, grid), anti_aliasing=grid < size) for image in (case.pair.clean, case.pair.corrupted)
     )
     benchmark = case.protocol == "syndeeplesion" or case.pixel_mm is None
     pixel_cm = FanBeam.benchmark(size).pixel_cm if benchmark else (case.pixel_mm or 0.0) / 10
     views = 8 * max(1, round(640 * grid / size / 8))
     scanner = FanBeam.around(grid, pixel_cm * size / grid, views=views)
-    return Measured.from_image(corrupted, metal >= 0.5, scanner), clean, None
+    return Measured.from_image(corrupted, on_grid(case.pair.metal, grid), scanner), clean, None
+
+
+def on_grid(metal: NDArray[np.bool_], grid: int) -> NDArray[np.bool_]:
+    """Bring a mask to other pixels: those that hold any metal. Thin wires stay."""
+    if grid >= len(metal):
+        return np.asarray(resize(metal.astype(np.float32), (grid, grid)) >= 0.5)
+    found = np.zeros((grid, grid), bool)
+    rows, columns = ((one * grid) // len(metal) for one in np.nonzero(metal))
+    found[rows, columns] = True
+    return found
 
 
 class DualLesson:

@@ -1,0 +1,28 @@
+"""What a run has shown its network, as the card of the model says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acdnet.data.pairs import PairSet, marks
+from acdnet.train.config import TrainConfig
+from acdnet.train.lessons.lesson import Lesson
+from acdnet.weights.card import LONGEST_TEXT, Training
+
+
+def seen(sets: Sequence[PairSet], config: TrainConfig, lesson: Lesson, step: int, seconds: float) -> Training:
+    """Say it after so many steps and seconds."""
+    infos = [info for found in sets for info in found.infos()]
+    patients = len({info.patient for info in infos})
+    names = ", ".join(sorted({found.folder.name for found in sets}))
+    t = config.training
+    examples = f"{step * t.batch} {lesson.called.format(patch=t.patch)}"
+    lesions = f", small lesions put into {t.lesions:.0%}" if t.lesions else ""
+    return Training(
+        data=f"{len(infos)} simulated pairs of {patients} patients ({names}), {examples}{lesions}",
+        protocol=", ".join(sorted({found.protocol for found in sets})),
+        patches_seen=step * t.batch,
+        hours=round(seconds / 3600, 2),
+        licences="; ".join(sorted({info.licence for info in infos if info.licence}))[:LONGEST_TEXT],
+        patients=marks(sets),
+    )
