@@ -198,7 +198,7 @@ def _double(before: int, after: int) -> int:
 
 ARCHITECTURES: dict[str, ACDNetConfig] = {
     "acdnet": ACDNetConfig(),
-    "acdnet-s": ACDNetConfig(T=4, N_p=15, coarse=3),
+    "acdnet-s": ACDNetConfig(T=3, N_p=15, coarse=3),
 }
 """Architectures by name: the paper's, and a small one for CPUs: 16 image channels fill SIMD registers exactly, and its
 fewer convolutions see as far by coarser grids."""

@@ -146,7 +146,10 @@ def table_lesions(kept: list[Retention]) -> Sheet:
     for name in dict.fromkeys(one.method for one in kept):
         cells = [[one.kept for one in kept if (one.method, one.place) == (name, place)] for place in places]
         rows.append([name, *(f"{np.mean(cell):.0%} ({min(cell):.0%})" for cell in cells)])
-    note = f"contrast kept of discs of {DIAMETER_MM:g} mm and {CONTRAST_HU:g} HU, mean and (worst)"
+    note = (
+        f"contrast kept of discs of {DIAMETER_MM:g} mm and {CONTRAST_HU:g} HU, mean and (worst); models whose card "
+        "says so were trained with lesions of many sizes and contrasts put in"
+    )
     return Sheet("Lesion retention", note, ["method", *places], rows, [set() for _ in rows])
 
 
