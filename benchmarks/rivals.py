@@ -1,4 +1,4 @@
-"""Time and memory of one training step of every learned method, into docs/rivals.md: `python -m benchmarks.rivals`.
+"""Time and memory of one training step of every learned method: `python -m benchmarks.rivals`.
 
 Whole slices of 416 x 416 with sinograms of 640 x 641, one at a time, for the networks in both domains; batches of 64
 patches for CNNMAR (assumed), of 32 for ACDNet (as published); -s: a quarter of the channels. Every network trains in a
@@ -24,14 +24,11 @@ from rich.progress import track
 from rich.table import Table
 
 from acdnet.config import NETWORKS
-from benchmarks.model import ROOT
-from benchmarks.readme import markdown, put
 
-ROUNDS, STEPS = 2, 3
+ROUNDS, STEPS = 2, 2
 COLUMNS = ("network", "parameters", "examples a step", "seconds a step", "memory")
 BATCH = {"acdnet": 32, "cnnmar": 64}
 """Patches in a batch; the others take one slice."""
-PAGE = ROOT / "docs" / "rivals.md"
 
 
 @dataclass(frozen=True)
@@ -101,7 +98,7 @@ def one(name: str, store: Path) -> tuple[list[float], float]:
         config = from_dict(given)
         trainer = Trainer(config, make_fabric(config))
         t = config.training
-        batches = trainer.batches(trainer.lesson.examples(trainer.train, config, t.seed, t.focus))
+        batches = trainer.batches(trainer.lesson.examples(trainer.train, trainer.config, t.seed, t.focus))
         drawn = [next(batches) for _ in range(STEPS + 1)]
         batches.close()
         times = []
@@ -127,8 +124,6 @@ def main() -> None:
     for row in rows:
         table.add_row(*row)
     Console().print(table)
-    if set(given.names) == set(NETWORKS):
-        put(PAGE, "rivals table", markdown(COLUMNS, [list(row) for row in rows], texts=1))
 
 
 if __name__ == "__main__":
