@@ -41,7 +41,7 @@ COLD_STEPS, TIMED_STEPS = 3, 8
 
 
 MAY_CHANGE = ("patches", "minutes")
-"""Settings of training that a resumed run need not share with what went before it: it may become longer."""
+"""Settings of training that a resumed run need not share with what went before it: its end may move."""
 
 
 class WithLoss(nn.Module):
@@ -110,7 +110,7 @@ class Trainer:
         before, now = begun_with(state["config"]), self.config
         if before.model.network() != now.model.network():
             raise ConfigError(f"{self.folder}: the run was begun with another network")
-        for name in asdict(now.training).keys() - set(MAY_CHANGE):
+        for name in (name for name in asdict(now.training) if name not in MAY_CHANGE):
             if getattr(before.training, name) != getattr(now.training, name):
                 raise ConfigError(f"{self.folder}: training.{name} was {getattr(before.training, name)!r} so far")
         if before.data.grid != now.data.grid:
