@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from acdnet.baselines.tracefit import tracefit
 from acdnet.config import ACDNetConfig, config_to_dict
 from acdnet.data.store import Pair
 from acdnet.evaluate.figures import draw_dictionary, draw_stages
@@ -69,7 +70,9 @@ def pictures(card: Card, path: Path) -> list[str]:
     model, _ = read_acdnet(path)
     protocol = card.training.protocol.split(", ")[0] if card.training else "clinical"
     pair = scanned(protocol)
-    found = decompose_hu(InferenceACDNet(model), pair.corrupted, pair.li, pair.metal, details=True)
+    found = decompose_hu(
+        InferenceACDNet(model), pair.corrupted, pair.first(model.config.first), pair.metal, details=True
+    )
     stages, dictionary = (PICTURES / f"model-{card.name}-{what}.png" for what in ("stages", "dictionary"))
     draw_stages(pair, found, stages)
     draw_dictionary(model.D.detach().numpy(), found, dictionary)
@@ -82,7 +85,7 @@ def scanned(protocol: str) -> Pair:
     anatomy = find_anatomy(phantom.hu, phantom.pixel_mm)
     metal = draw_implant(anatomy, np.random.default_rng(SEED), ("hip-cup",)).mask
     made = simulate(phantom.hu, metal, protocol, SEED, phantom.pixel_mm, "titanium")
-    return Pair(made.clean, made.corrupted, made.li, metal)
+    return Pair(made.clean, made.corrupted, made.li, metal, tracefit=tracefit(made.measured()))
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ def errors(model: ACDNet, pairs: PairSet, count: int) -> dict[str, tuple[float, 
         pair = pairs.read(index)
         first = (pairs.size - SIDE) // 2
         inside = slice(first, first + SIDE)
-        images = (pair.corrupted, pair.li, pair.clean)
+        images = (pair.corrupted, pair.first(model.config.first), pair.clean)
         Y, X_li, X = (torch.from_numpy(network_from_hu(image[inside, inside])).float() for image in images)
         I = torch.from_numpy(~pair.metal[inside, inside])
         soft = torch.from_numpy(regions(pair.clean, pair.metal)["soft"][inside, inside])

@@ -21,6 +21,8 @@ from acdnet.data.build import build
 from acdnet.data.pairs import PairSet, open_pairs, some_of
 from acdnet.data.recipe import Recipe
 from acdnet.data.sources import open_source
+from acdnet.evaluate.cases import Case
+from acdnet.evaluate.contestants import first_image
 from acdnet.evaluate.groups import size_groups
 from acdnet.metal import Segmentation, find_metal, overlap
 from acdnet.model.border import decompose_hu, to_hu, to_network
@@ -76,8 +78,9 @@ def fit(pairs: PairSet, count: int, model: str) -> Iterator[str]:
     network = load_model(model)
     told, errors = [], []
     for index in some_of(len(pairs.infos()), count):
-        pair = pairs.read(index)
-        found = decompose_hu(network, pair.corrupted, pair.li, pair.metal)
+        case = Case.read(pairs, index)
+        pair = case.pair
+        found = decompose_hu(network, pair.corrupted, first_image(network, case), pair.metal)
         some = np.random.default_rng(index).permutation(np.flatnonzero((pair.clean > BODY_HU) & ~pair.metal))[:FITTED]
         both = signs(found, to_network(pair.corrupted), pair.metal)
         told.append(np.stack([np.ones(len(some)), *(sign.ravel()[some] for sign in both)], 1))

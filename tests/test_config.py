@@ -9,6 +9,7 @@ from acdnet.errors import ConfigError
 def test_the_defaults_are_the_papers() -> None:
     c = ACDNetConfig()
     assert (c.T, c.N, c.d, c.p, c.N_p, c.blocks, c.order) == (10, 6, 32, 9, 32, 3, "KMX")
+    assert (c.coarse, c.first) == (0, "li")
 
 
 def test_six_orders() -> None:
@@ -33,6 +34,8 @@ def test_round_trip() -> None:
         ({"N": 40}, "N"),
         ({"order": "KXX"}, "order"),
         ({"order": 3}, "order"),
+        ({"first": "nmar"}, "first"),
+        ({"first": 1}, "first"),
         ({"order": ["K"]}, "order"),
         ({"stages": 3}, "stages"),
     ],

@@ -31,7 +31,7 @@ MAY_IMPORT = {
         *("scans", "baselines", "rivals", "model", "physics", "weights"),
         *("metal", "pictures", "config", "units", "errors", "files"),
     },
-    "data": {"physics", "metal", "dicom", "scans", "slices", "pictures", "units", "errors", "files"},
+    "data": {"baselines", "physics", "metal", "dicom", "scans", "slices", "pictures", "units", "errors", "files"},
     "train": {
         "model",
         "rivals",

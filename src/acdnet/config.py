@@ -13,6 +13,9 @@ from acdnet.errors import ConfigError
 ORDERS = tuple("".join(letters) for letters in permutations("KMX"))
 """The six orders in which a stage can update K, M and X (supplement, table of updating orders)."""
 
+FIRSTS = ("li", "tracefit")
+"""Methods whose image the iteration can begin with."""
+
 MOST_COARSE = 6
 """No grid has pixels more than 2^6 times as wide."""
 
@@ -86,6 +89,8 @@ class ACDNetConfig(NetworkConfig):
 
     Dark bands between implants are wider than what a few 3 x 3 convolutions see.
     """
+    first: str = "li"
+    """The corrected image that the iteration begins with: li, as in the paper, or tracefit, which has fewer streaks."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,6 +100,8 @@ class ACDNetConfig(NetworkConfig):
             raise ConfigError(f"N must not exceed d (kernels are mixed from d filters): N={self.N}, d={self.d}")
         if self.coarse > MOST_COARSE:
             raise ConfigError(f"coarse must be at most {MOST_COARSE}, not {self.coarse}")
+        if self.first not in FIRSTS:
+            raise ConfigError(f"first must be one of {', '.join(FIRSTS)}, not {self.first!r}")
         if self.order not in ORDERS:
             raise ConfigError(f"order must be one of {', '.join(ORDERS)}, not {self.order!r}")
 

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from acdnet.baselines.method import method
 from acdnet.data.recipe import Recipe, make_slice
 from acdnet.data.sources import open_source
 from acdnet.data.store import Store
 from acdnet.errors import ConfigError
 from acdnet.metal import find_metal, overlap
+from acdnet.physics.geometry import FanBeam
+from acdnet.physics.measured import Measured
 from tests.train.make import small_store
 
 SIZE = 128
@@ -18,6 +21,18 @@ SIZE = 128
 
 def recipe(found: float) -> Recipe:
     return Recipe("clinical", pairs=2, size=SIZE, kinds=("hip-stem",), found=found)
+
+
+def test_trace_fits_are_those_that_reduce_makes() -> None:
+    ref = next(ref for ref in open_source("phantom", 6).slices if "hip-stem" in ref.kinds)
+    made = make_slice(ref, Recipe("clinical", pairs=1, size=SIZE, tracefit=True), (), [])
+    pair = made.pairs[0]
+    measured = Measured.from_image(pair.corrupted, pair.metal, FanBeam.around(SIZE, made.pixel_mm / 10))
+    assert pair.tracefit is not None
+    np.testing.assert_array_equal(pair.tracefit, method("tracefit")(measured))
+    assert make_slice(ref, Recipe("clinical", pairs=1, size=SIZE), (), []).pairs[0].tracefit is None
+    with pytest.raises(ConfigError, match="no place"):
+        Recipe(layout="benchmark", tracefit=True)
 
 
 def test_metal_as_it_would_be_found() -> None:

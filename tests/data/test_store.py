@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("store")
     (made / "slices").mkdir()
     pairs = [simulate(PHANTOM.hu, mask, seed=n) for n, mask in enumerate((METAL, METAL.T))]
+    pairs = [replace(pair, tracefit=pair.li + np.float32(9.0)) for pair in pairs]
     data = pack_slice(pairs, sinograms=True)
     (made / "slices/a.safetensors").write_bytes(data)
     entry = {"file": "slices/a.safetensors", "sha256": sha256(data), "patient": "p", "split": "val", "pairs": [{}, {}]}
@@ -43,6 +45,7 @@ def test_reads_what_was_written(folder: Path) -> None:
         for name in ("clean", "corrupted", "li"):
             difference = getattr(pair, name) - np.clip(getattr(made, name), -6592, 9791.75)
             assert np.abs(difference).max() <= 0.126
+        np.testing.assert_allclose(pair.first("tracefit"), pair.first("li") + 9.0, atol=0.26)
         sinogram = store.sinogram(0, k)
         assert sinogram is not None
         assert np.abs(sinogram - made.sinogram).max() <= 0.51 / 4096
@@ -52,7 +55,7 @@ def test_reads_what_was_written(folder: Path) -> None:
 def test_patches_are_parts_of_the_whole(folder: Path) -> None:
     store = Store(folder)
     whole, part = store.pair(0, 1), store.pair(0, 1, slice(10, 42), slice(7, 39))
-    for name in ("clean", "corrupted", "li", "metal"):
+    for name in ("clean", "corrupted", "li", "metal", "tracefit"):
         assert np.array_equal(getattr(part, name), getattr(whole, name)[10:42, 7:39])
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from acdnet.baselines.method import method
 from acdnet.cli.app import app
 from acdnet.data.pairs import marks, open_pairs
 from acdnet.data.recipe import Recipe
@@ -18,6 +20,11 @@ from acdnet.evaluate.lesions import CONTRAST_HU, draw_disc, lesion_retention, wi
 from acdnet.evaluate.report import all_tables, latex, markdown, table_one
 from acdnet.evaluate.run import Evaluation, evaluate
 from acdnet.evaluate.statistics import compare
+from acdnet.model.border import decompose_hu, to_hu
+from acdnet.model.inference import InferenceACDNet
+from acdnet.reduction.reducer import make_reducer, reduce_slice
+from acdnet.weights.save import save_model
+from tests.helpers import SMALL, make_model
 from tests.train.make import small_store
 
 
@@ -50,9 +57,28 @@ def test_li_of_a_case_is_the_li_of_the_pair(clinical: Path) -> None:
     case = Case.read(open_pairs(clinical), 1)
     ours = contestant("li").run(case)
     assert np.array_equal(ours, case.pair.li)
-    from acdnet.baselines.method import method
-
     assert np.abs(method("li")(case.measured) - ours).mean() < 1.0  # the store rounds to quarters of a HU
+
+
+def test_a_network_begins_with_what_it_was_trained_with(clinical: Path, tmp_path: Path) -> None:
+    models = {name: make_model(replace(SMALL, first=name)) for name in ("li", "tracefit")}
+    case = Case.read(open_pairs(clinical), 1)
+    results = {}
+    for name, model in models.items():
+        save_model(model, tmp_path / f"{name}.safetensors", name=name, summary="for a test")
+        one = contestant(str(tmp_path / f"{name}.safetensors"))
+        assert one.starts_from_li == (name == "li")
+        results[name] = one.run(case)
+    first = method("tracefit")(case.measured)
+    inside = decompose_hu(InferenceACDNet(models["li"]), case.pair.corrupted, first, case.pair.metal)
+    np.testing.assert_allclose(results["tracefit"], to_hu(inside.image), atol=1e-3)
+    assert np.abs(results["tracefit"] - results["li"]).max() > 1
+    mm = (case.pixel_mm or 1.0,) * 2
+    reduced = reduce_slice(
+        make_reducer("acdnet", str(tmp_path / "tracefit.safetensors")), case.pair.corrupted, case.pair.metal, mm
+    )
+    tissue = ~case.pair.metal & (np.abs(case.pair.corrupted) < 900)
+    np.testing.assert_allclose((case.pair.corrupted + reduced.change)[tissue], results["tracefit"][tissue], atol=0.1)
 
 
 def test_raw_data_are_asked_for_where_they_are_needed(tmp_path: Path) -> None:

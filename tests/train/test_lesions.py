@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.ndimage import distance_transform_edt
 
 from acdnet.data.pairs import open_pairs
 from acdnet.data.store import Pair
@@ -40,6 +42,22 @@ def test_li_keeps_a_share_of_every_lesion(pair: Pair) -> None:
     there = np.abs(added) > CONTRAST_HU[0] / 2
     assert (np.abs(added_to_li[there]) <= np.abs(added[there]) + 1e-3).all()
     assert np.abs(added_to_li[there]).mean() < 0.95 * np.abs(added[there]).mean()
+
+
+def test_a_trace_fit_keeps_as_much_of_them(pair: Pair) -> None:
+    fitted = replace(pair, tracefit=pair.li - np.float32(3.0))
+    made = with_lesions(fitted, np.random.default_rng(2))
+    assert made.tracefit is not None
+    np.testing.assert_allclose(made.tracefit - made.li, np.full_like(pair.li, -3.0), atol=1e-3)
+    assert with_lesions(pair, np.random.default_rng(2)).tracefit is None
+
+
+def test_many_lie_near_metal(pair: Pair) -> None:
+    away = distance_transform_edt(~pair.metal)
+    added = np.stack([np.abs(with_lesions(pair, np.random.default_rng(n)).clean - pair.clean) for n in range(40)])
+    tissue = (pair.clean > TISSUE_HU) & ~pair.metal
+    near, far = ((added[:, tissue & where] > 5).mean() for where in (away < 20, away > 40))
+    assert near > 1.5 * far
 
 
 def test_air_holds_no_lesion(pair: Pair) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from acdnet.data.pairs import open_pairs
+from acdnet.data.pairs import StorePairs, open_pairs
+from acdnet.data.recipe import Recipe
 from acdnet.errors import InputRefused
 from acdnet.train.batches import Batches
 from acdnet.train.lessons.acdnet import ACDNetLesson
@@ -36,6 +37,17 @@ def test_what_a_patch_is(patches: Patches) -> None:
         assert set(I.unique().tolist()) <= {0.0, 1.0}
         assert X.mean() > 4
         assert torch.isfinite(X_li).all()
+
+
+def test_what_a_network_begins_with(patches: Patches, tmp_path: Path) -> None:
+    with pytest.raises(InputRefused, match="--tracefit"):
+        Patches(patches.sets, 32, seed=1, first="tracefit")[0]
+    sets = [open_pairs(small_store(tmp_path, 2, recipe=Recipe("clinical", pairs=1, size=96, tracefit=True)))]
+    assert isinstance(sets[0], StorePairs)
+    whole = sets[0].read(0)
+    assert whole.tracefit is not None
+    li, fitted = (Patches(sets, 96, seed=1, first=name)[0] for name in ("li", "tracefit"))
+    assert [n for n in range(4) if not torch.equal(li[n], fitted[n])] == [1]
 
 
 def test_focus_finds_artifacts(patches: Patches) -> None:

@@ -21,6 +21,7 @@ METHODS = {
     "input": ("acdnet.baselines.method", "as_measured", "the image as it came"),
     "li": ("acdnet.baselines.li", "li", "linear interpolation over the metal trace"),
     "bhc": ("acdnet.baselines.bhc", "bhc", "first-order beam-hardening correction of the metal"),
+    "tracefit": ("acdnet.baselines.tracefit", "tracefit", "the metal's part of the trace fitted and taken off"),
     "nmar": ("acdnet.baselines.nmar", "nmar", "normalised metal artifact reduction, prior from the LI image"),
     "nmar-raw": ("acdnet.baselines.nmar", "nmar_raw", "the same, prior from the image as it came"),
 }

@@ -96,6 +96,7 @@ def _write(evaluation: Any, out: Path, about: dict[str, Any]) -> list[Path]:
 def _draw_network(evaluation: Any, names: list[str], out: Path) -> list[Path]:
     """Draw stages and dictionary of the last model among the methods."""
     from acdnet.baselines.method import METHODS
+    from acdnet.evaluate.contestants import first_image
     from acdnet.evaluate.figures import case_of, draw_dictionary, draw_stages
     from acdnet.model.border import decompose_hu
     from acdnet.model.inference import InferenceACDNet
@@ -106,8 +107,9 @@ def _draw_network(evaluation: Any, names: list[str], out: Path) -> list[Path]:
     if not models:
         return []
     model, _ = read_acdnet(models[-1])
-    pair = case_of(evaluation).pair
-    found = decompose_hu(InferenceACDNet(model), pair.corrupted, pair.li, pair.metal, details=True)
+    fast, case = InferenceACDNet(model), case_of(evaluation)
+    pair = case.pair
+    found = decompose_hu(fast, pair.corrupted, first_image(fast, case), pair.metal, details=True)
     draw_stages(pair, found, out / "stages.png")
     draw_dictionary(model.D.detach().numpy(), found, out / "dictionary.png")
     return [out / "stages.png", out / "dictionary.png"]

@@ -50,6 +50,9 @@ def simulate(
         float, typer.Option(min=0, max=1, help="Share of pairs whose metal is what reduce finds (clinical only).")
     ] = 0.0,
     sinograms: Annotated[bool, typer.Option(help="Keep sinograms in the store, for BHC and NMAR.")] = False,
+    tracefit: Annotated[
+        bool, typer.Option(help="Keep images after a trace fit, for networks that begin with them.")
+    ] = False,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Skip slices that cannot be used, and list them.")
     ] = False,
@@ -65,7 +68,7 @@ def simulate(
     _check_preview(preview, layout)
     kinds = () if implants == "none" else tuple(_names(implants)) or tuple(KINDS)
     recipe = Recipe(
-        protocol, seed, pairs, size, kinds, str(shapes or ""), str(masks or ""), material, layout, sinograms,
+        protocol, seed, pairs, size, kinds, str(shapes or ""), str(masks or ""), material, layout, sinograms, tracefit,
         found_metal,
     )  # fmt: skip
     if source != "phantom":

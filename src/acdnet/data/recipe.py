@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from acdnet.baselines.tracefit import tracefit
 from acdnet.errors import ConfigError, InputRefused, check_limits
 from acdnet.files import read_limited, sha256
 from acdnet.metal import find_metal
@@ -45,6 +46,9 @@ class Recipe:
     sinograms: bool = False
     """Keep sinograms in the store; methods that need raw data can then be evaluated on it."""
 
+    tracefit: bool = False
+    """Keep images after a trace fit as well, for networks that begin with them."""
+
     found: float = 0.0
     """Share of the pairs whose metal is what `reduce` would find in the image, not where it was put."""
 
@@ -55,6 +59,8 @@ class Recipe:
             raise ConfigError(f"no protocol {self.protocol!r}; there are {', '.join(PROTOCOLS)}")
         if self.layout not in LAYOUTS:
             raise ConfigError(f"no layout {self.layout!r}; there are {', '.join(LAYOUTS)}")
+        if self.layout == "benchmark" and self.tracefit:
+            raise ConfigError("the benchmark's layout has no place for images after a trace fit; use the store")
         if self.layout == "benchmark" and self.protocol != "syndeeplesion":
             raise ConfigError("the benchmark's layout holds its own protocol only; use the store for the clinical one")
         if self.material and self.material not in METALS:
@@ -75,6 +81,8 @@ class Recipe:
         known: dict[str, Any] = asdict(self) | {"kinds": list(self.kinds)}
         if not self.found:
             del known["found"]  # stores of earlier versions do not name it
+        if not self.tracefit:
+            del known["tracefit"]
         for name in ("shapes", "masks"):
             if known[name]:
                 known[name] = "sha256:" + sha256(read_limited(Path(known[name]), LARGEST_FILE))
@@ -142,6 +150,8 @@ def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: 
             if recipe.found and _rng(recipe, ref, f"found {k}").random() < recipe.found:
                 seen = find_metal(pair.corrupted, (pixel_mm, pixel_mm))
                 pair = pair.told(seen) if seen.any() else pair
+            if recipe.tracefit:
+                pair = replace(pair, tracefit=tracefit(pair.measured()))
             pairs.append(pair if recipe.keeps_sinograms else pair.without_sinograms())
             implants.append(implant)
     except (InputRefused, ConfigError) as error:

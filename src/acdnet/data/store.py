@@ -5,6 +5,7 @@
         clean      H x W        int16   the slice without metal
         corrupted  n x H x W    int16   with each of n implants
         li         n x H x W    int16   after linear interpolation
+        tracefit   n x H x W    int16   after a trace fit, only where asked for
         metal      n x bits     uint8   where the metal is, eight pixels a byte
         implant    n x bits     uint8   where it truly is, only in stores whose metal was found in the images
         sinogram   n x views x bins  uint16   only where asked for
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,9 @@ def pack_slice(
     if any(pair.implant is not None for pair in pairs):
         truly = (pair.metal if pair.implant is None else pair.implant for pair in pairs)
         arrays["implant"] = np.stack([np.packbits(mask) for mask in truly])
+    fitted = [pair.tracefit for pair in pairs if pair.tracefit is not None]
+    if len(fitted) == len(pairs):
+        arrays["tracefit"] = np.stack([encode_hu(image) for image in fitted])
     if sinograms:
         arrays["sinogram"] = np.stack([encode_lines(pair.sinogram) for pair in pairs])
         if clean_sinogram is not None:
@@ -92,6 +96,16 @@ class Pair:
     corrupted: NDArray[np.float32]
     li: NDArray[np.float32]
     metal: NDArray[np.bool_]
+    tracefit: NDArray[np.float32] | None = field(default=None, kw_only=True)
+    """After a trace fit, where that was kept."""
+
+    def first(self, name: str) -> NDArray[np.float32]:
+        """Return the image that a network begins with."""
+        if name == "li":
+            return self.li
+        if self.tracefit is None:
+            raise InputRefused("the pairs have no images after a trace fit: `acdnet simulate --tracefit` keeps them")
+        return self.tracefit
 
 
 class Store:
@@ -120,7 +134,10 @@ class Store:
         corrupted, li = (file.get_slice(name)[k, rows, columns] for name in ("corrupted", "li"))
         if "implant" in file.keys():  # noqa: SIM118
             clean = np.where(self._mask(file, "implant", k)[rows, columns] & ~metal, corrupted, clean)
-        return Pair(decode_hu(clean), decode_hu(corrupted), decode_hu(li), metal)
+        fitted = None
+        if "tracefit" in file.keys():  # noqa: SIM118
+            fitted = decode_hu(file.get_slice("tracefit")[k, rows, columns])
+        return Pair(decode_hu(clean), decode_hu(corrupted), decode_hu(li), metal, tracefit=fitted)
 
     def _mask(self, file: Any, name: str, k: int) -> NDArray[np.bool_]:
         bits = np.unpackbits(file.get_slice(name)[k], count=self.size**2)

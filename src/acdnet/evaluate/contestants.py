@@ -51,7 +51,8 @@ def contestant(name: str) -> Contestant:
     patients = frozenset(card.training.patients if card.training else ())
     if isinstance(model, ACDNet):
         fast = InferenceACDNet(model)
-        return Contestant(label, card.parameters, lambda case: reduce(fast, case), True, patients)
+        from_li = fast.config.first == "li"
+        return Contestant(label, card.parameters, lambda case: reduce(fast, case), from_li, patients)
     from acdnet.rivals.run import run_rival
 
     return Contestant(label, card.parameters, lambda case: run_rival(model, case.measured), False, patients)
@@ -80,7 +81,13 @@ def check_unseen(methods: list[Contestant], pairs: PairSet) -> None:
 def reduce(model: InferenceACDNet, case: Case) -> Image:
     """Run a network on a case. Its own image is scored: putting the metal back would change the range of `paper`."""
     pair = case.pair
-    return to_hu(decompose_hu(model, pair.corrupted, pair.li, pair.metal).image)
+    return to_hu(decompose_hu(model, pair.corrupted, first_image(model, case), pair.metal).image)
+
+
+def first_image(model: InferenceACDNet, case: Case) -> Image:
+    """Return what a network begins with: the LI that came with the pair, or else what is made of the measured slice."""
+    name = model.config.first
+    return case.pair.li if name == "li" else method(name)(case.measured)
 
 
 def _li(case: Case) -> Image:

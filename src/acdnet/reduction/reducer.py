@@ -1,7 +1,7 @@
 """The way of a slice: HU and metal -> projection -> LI -> method -> change in HU. The metal is not touched.
 
-LI is computed as for the `clinical` training pairs: by `Measured.from_image`, in a geometry with the slice's own pixel
-size. Networks then work on the slice's own grid.
+LI, or the trace fit that a network may begin with instead, is computed as for the `clinical` training pairs: by
+`Measured.from_image`, in a geometry with the slice's own pixel size. Networks then work on the slice's own grid.
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ def look_inside(
 ) -> Decomposition:
     """Decompose a slice as `reduce` does; `details` adds what every stage found."""
     grid, measured = _prepared(hu, metal, spacing_mm)
-    li = grid.restored(method("li")(measured), hu, measured.image, metal)
-    return decompose_hu(model, hu, li, metal, details)
+    first = grid.restored(method(model.config.first)(measured), hu, measured.image, metal)
+    return decompose_hu(model, hu, first, metal, details)
 
 
 def _outside(change: Image, metal: Mask) -> Image:

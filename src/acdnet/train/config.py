@@ -33,7 +33,7 @@ UNSAID = -(2**31)
 """Stands for a size of the network that is left to its architecture."""
 MOST_TOGETHER = 4
 """Patches of one pair in a batch, unless more are asked for."""
-SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "coarse", "width", "layers")
+SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "coarse", "first", "width", "layers")
 Section = TypeVar("Section")
 
 
@@ -52,6 +52,7 @@ class ModelSettings:
     blocks: int = UNSAID
     order: str = ""
     coarse: int = UNSAID
+    first: str = ""
     width: int = UNSAID
     layers: int = UNSAID
     frugal: bool = False

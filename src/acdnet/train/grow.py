@@ -1,5 +1,7 @@
 """Begin a larger network with what a smaller one knows, so that it computes the same to the last digits.
 
+It may also have fewer stages: the last are then left out, which the loss has prepared, since it compares every stage.
+
 Small networks learn faster in the same time. More channels: the old ones do not listen to the new ones yet. Blocks on
 coarser grids: they add nothing yet. More stages: those added at the end leave the image as it is (their residual blocks
 add nothing, their step is zero) and go on refining K and M as the last stage does. All of it is free to learn from
@@ -20,9 +22,12 @@ from acdnet.model.trunk import ResidualBlock
 
 
 def fits(known: ACDNetConfig, wanted: ACDNetConfig) -> bool:
-    """Tell whether a network can be grown into another: only stages, image channels and coarse blocks may be more."""
-    same = replace(known, T=wanted.T, N_p=wanted.N_p, coarse=wanted.coarse) == wanted
-    return same and known.T <= wanted.T and known.N_p <= wanted.N_p and known.coarse <= wanted.coarse
+    """Tell whether a network can become another: with other stages, more image channels, more coarse blocks.
+
+    It may begin with another image.
+    """
+    same = replace(known, T=wanted.T, N_p=wanted.N_p, coarse=wanted.coarse, first=wanted.first) == wanted
+    return same and known.N_p <= wanted.N_p and known.coarse <= wanted.coarse
 
 
 @torch.no_grad()

@@ -1,7 +1,8 @@
 """Small lesions put into patches, so that a network learns to keep them: what is small, round and in Y is tissue.
 
 They are added to the clean image and so to the corrupted one, whose artifact stays what it was. LI fills the rays
-through metal from their neighbours and so loses a share of each; which share is drawn here, not computed.
+through metal from their neighbours and so loses a share of each, and so does a trace fit; which share is drawn here,
+not computed. Near metal they are lost most easily, so that many lie there.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ PIXELS_EACH = 1500
 RADIUS = (1.5, 6.0)
 """Shorter radius in pixels; small ones are as frequent as large ones, octave by octave."""
 STRETCH = (1.0, 2.5)
+NEAR, NEAR_PIXELS = 0.5, (4.0, 30.0)
+"""Share of the lesions that lie near metal, where a patch shows any, and how far from it."""
 CONTRAST_HU = (15.0, 120.0)
 """Brighter or darker than the tissue; octave by octave."""
-KEPT_BY_LI = (0.4, 1.0)
+KEPT = (0.4, 1.0)
 EDGE_PIXELS = 0.6
 TISSUE_HU = -300.0
 """Lesions lie where the clean image is denser than this, not in air or lung."""
@@ -28,17 +31,30 @@ TISSUE_HU = -300.0
 def with_lesions(pair: Pair, rng: np.random.Generator) -> Pair:
     """Return a patch with lesions in its tissue."""
     added, added_to_li = np.zeros_like(pair.clean), np.zeros_like(pair.clean)
+    metal = np.argwhere(pair.metal)
     for _ in range(rng.poisson(pair.clean.size / PIXELS_EACH)):
-        row, column = (int(rng.integers(side)) for side in pair.clean.shape)
+        row, column = _place(pair.metal.shape, metal, rng)
         contrast = rng.choice((-1.0, 1.0)) * _octaves(CONTRAST_HU, rng)
-        kept = rng.uniform(*KEPT_BY_LI)
+        kept = rng.uniform(*KEPT)
         lesion = np.float32(contrast) * _ellipse(pair.clean.shape, row, column, rng)
         if pair.clean[row, column] > TISSUE_HU:
             added += lesion
             added_to_li += np.float32(kept) * lesion
     added, added_to_li = (gaussian_filter(image, EDGE_PIXELS) for image in (added, added_to_li))
     corrupted = np.where(pair.metal, pair.corrupted, pair.corrupted + added)
-    return Pair(pair.clean + added, corrupted, pair.li + added_to_li, pair.metal)
+    fitted = None if pair.tracefit is None else pair.tracefit + added_to_li
+    return Pair(pair.clean + added, corrupted, pair.li + added_to_li, pair.metal, tracefit=fitted)
+
+
+def _place(shape: tuple[int, ...], metal: NDArray[np.int64], rng: np.random.Generator) -> tuple[int, int]:
+    """Draw a place anywhere, or at some distance from a pixel of the metal."""
+    size = np.array(shape)
+    place = rng.integers(size)
+    if len(metal) and rng.random() < NEAR:
+        angle, away = rng.uniform(0.0, 2 * np.pi), rng.uniform(*NEAR_PIXELS)
+        offset = away * np.array([np.sin(angle), np.cos(angle)])
+        place = np.clip(np.rint(metal[rng.integers(len(metal))] + offset), 0, size - 1).astype(int)
+    return int(place[0]), int(place[1])
 
 
 def _ellipse(shape: tuple[int, ...], row: int, column: int, rng: np.random.Generator) -> NDArray[np.float32]:

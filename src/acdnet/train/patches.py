@@ -43,6 +43,8 @@ class Patches:
     """So many consecutive patches are taken from one pair; the first of them is the one that may be sought."""
     lesions: float = 0.0
     """Share of the patches into which small lesions are put."""
+    first: str = "li"
+    """What the network begins with."""
     counts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +81,7 @@ class Patches:
     def example(self, which: int, index: int, window: Window) -> Tensor:  # noqa: ARG002 others look the pair up
         """Make an example of a window of pair `index` of set `which`: Y, X_li, X, I, 4 x size x size."""
         pair = window.pair
-        images = (network_from_hu(image) for image in (pair.corrupted, pair.li, pair.clean))
+        images = (network_from_hu(image) for image in (pair.corrupted, pair.first(self.first), pair.clean))
         return torch.from_numpy(np.stack([*images, ~pair.metal])).float()
 
     def _draw(self, which: int, rng: np.random.Generator) -> tuple[int, Window]:

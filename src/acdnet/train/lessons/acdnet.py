@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from acdnet.config import ACDNetConfig
 from acdnet.data.pairs import PairSet
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
@@ -39,8 +40,9 @@ class ACDNetLesson:
             )
 
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Patches:
-        t = config.training
-        return Patches(sets, t.patch, seed, focus, t.together, t.lesions)
+        t, network = config.training, config.model.network()
+        assert isinstance(network, ACDNetConfig)
+        return Patches(sets, t.patch, seed, focus, t.together, t.lesions, network.first)
 
     def collate(self, examples: list[Tensor]) -> Batch:
         return torch.stack(examples).unsqueeze(2).unbind(1)
@@ -61,5 +63,5 @@ class ACDNetLesson:
         if self.fast is None or self.fast[0] is not network:
             assert isinstance(network, ACDNet)
             self.fast = network, InferenceACDNet(network)
-        pair = pairs.read(index)
-        return to_hu(decompose_hu(self.fast[1], pair.corrupted, pair.li, pair.metal).image)
+        pair, model = pairs.read(index), self.fast[1]
+        return to_hu(decompose_hu(model, pair.corrupted, pair.first(model.config.first), pair.metal).image)
