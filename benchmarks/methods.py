@@ -22,7 +22,7 @@ from acdnet.evaluate.metrics import Scores, score
 from acdnet.physics.simulate import PROTOCOLS
 from acdnet.slices import SliceRef
 
-METHODS = ("input", "li", "bhc", "nmar")
+METHODS = ("input", "li", "tracefit", "bhc", "nmar")
 SLICES, PAIRS = 12, 2
 COLUMNS = ("PSNR window", "SSIM window", "PSNR paper", "SSIM paper", "body HU", "soft HU", "bone HU", "ring HU")
 

@@ -27,7 +27,7 @@ from benchmarks.model import ROOT
 
 PROTOCOLS = ("syndeeplesion", "clinical")
 SPLITS = ("test", "site_head")
-CLASSICAL = ("input", "li", "nmar")
+CLASSICAL = ("input", "li", "nmar", "tracefit")
 PAIRS, SEED, LESIONS = 2, 11, 20
 PAGE, PICTURES = ROOT / "docs" / "results.md", ROOT / "docs" / "pictures"
 TITLES = {

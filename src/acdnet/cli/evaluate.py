@@ -14,7 +14,7 @@ def evaluate(
     data: Annotated[Path, typer.Argument(help="A store of `acdnet simulate`, or a folder of the benchmark.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="New folder for tables, figures and scores.")],
     methods: Annotated[
-        str, typer.Option(help="With commas: input, li, bhc, nmar, acdnet, names of models, .safetensors files.")
+        str, typer.Option(help="With commas: input, li, tracefit, bhc, nmar, acdnet, models by name or file.")
     ] = "input,li,nmar,acdnet",
     split: Annotated[str, typer.Option(help="Only pairs of these splits, with commas; all without it.")] = "",
     pairs: Annotated[int, typer.Option(min=0, help="At most so many pairs, some of all (0: all).")] = 0,

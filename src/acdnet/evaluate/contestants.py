@@ -35,7 +35,7 @@ class Contestant:
 
 
 def contestant(name: str) -> Contestant:
-    """Find a method or a model: input, li, bhc, nmar, ..., acdnet (the default model), a shipped name or a file.
+    """Find a method or a model: input, li, nmar, ..., acdnet (the default model), a shipped name or a file.
 
     Models of other networks than ACDNet run as methods do, from the measured slice on.
     """
