@@ -1,8 +1,8 @@
 """What `acdnet reduce` costs: `python -m benchmarks.reduction [--slices 200 --metal 60 --model NAME]`.
 
 A DICOM series of 512 x 512 with metal in some slices is made and reduced by the command itself, in a process of its own
-whose memory is read at the end. Beside it stand the bare steps on such a slice, LI and the network, one core each, as
-`reduce` computes them. Rounds alternate; medians are told.
+whose memory is read at the end. Beside it stand the bare steps on such a slice, the first image and the network, one
+core each, as `reduce` computes them. Rounds alternate; medians are told.
 """
 
 from __future__ import annotations

@@ -38,6 +38,8 @@ def rows(folder: Path) -> list[list[str]]:
     named = source.parent.name if source.stem == "model" else source.stem
     values = f"{t.initial if kind == 'acdnet' else 'random'} values"
     begun = (named or values) + (", bfloat16" if config.model.bfloat16 else "")
+    network = config.model.network()
+    begun += f", {network.first}" if isinstance(network, ACDNetConfig) and network.first != "li" else ""
     begun += f", lesions in {t.lesions:.0%}" if t.lesions else ""
     coarse = coarse_blocks(state["model"], config.model.network())
     examples = f"{t.batch} whole" if kind in DUAL else f"{t.batch} x {t.patch}²"

@@ -16,6 +16,7 @@ _LAZY = {
     "Decomposition": "acdnet.model.acdnet",
     "decompose_hu": "acdnet.model.border",
     "load_model": "acdnet.weights.load",
+    "look_inside": "acdnet.reduction.reducer",
     "reduce": "acdnet.reduction.volume",
     "reduced_hu": "acdnet.model.border",
     "simulate": "acdnet.physics.simulate",
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from acdnet.model.border import decompose_hu as decompose_hu
     from acdnet.model.border import reduced_hu as reduced_hu
     from acdnet.physics.simulate import simulate as simulate
+    from acdnet.reduction.reducer import look_inside as look_inside
     from acdnet.reduction.volume import reduce as reduce
     from acdnet.weights.load import load_model as load_model
 
@@ -38,6 +40,7 @@ __all__ = [
     "__version__",
     "decompose_hu",
     "load_model",
+    "look_inside",
     "reduce",
     "reduced_hu",
     "simulate",

@@ -90,7 +90,7 @@ class ACDNetConfig(NetworkConfig):
     Dark bands between implants are wider than what a few 3 x 3 convolutions see.
     """
     first: str = "li"
-    """The corrected image that the iteration begins with: li, as in the paper, or tracefit, which has fewer streaks."""
+    """The corrected image that the iteration begins with: li, as in the paper, or tracefit (mostly fewer streaks)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,6 +104,10 @@ class ACDNetConfig(NetworkConfig):
             raise ConfigError(f"first must be one of {', '.join(FIRSTS)}, not {self.first!r}")
         if self.order not in ORDERS:
             raise ConfigError(f"order must be one of {', '.join(ORDERS)}, not {self.order!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the config as plain data; `first` only where it is not the paper's, as files had none at first."""
+        return {name: value for name, value in super().to_dict().items() if (name, value) != ("first", "li")}
 
     def count_parameters(self) -> int:
         """Count the parameters of the network, term by term, without building it."""

@@ -28,9 +28,8 @@ def test_trace_fits_are_those_that_reduce_makes() -> None:
     made = make_slice(ref, Recipe("clinical", pairs=1, size=SIZE, tracefit=True), (), [])
     pair = made.pairs[0]
     measured = Measured.from_image(pair.corrupted, pair.metal, FanBeam.around(SIZE, made.pixel_mm / 10))
-    assert pair.tracefit is not None
-    np.testing.assert_array_equal(pair.tracefit, method("tracefit")(measured))
-    assert make_slice(ref, Recipe("clinical", pairs=1, size=SIZE), (), []).pairs[0].tracefit is None
+    np.testing.assert_array_equal(made.fitted[0], method("tracefit")(measured))
+    assert not make_slice(ref, Recipe("clinical", pairs=1, size=SIZE), (), []).fitted
     with pytest.raises(ConfigError, match="no place"):
         Recipe(layout="benchmark", tracefit=True)
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("store")
     (made / "slices").mkdir()
     pairs = [simulate(PHANTOM.hu, mask, seed=n) for n, mask in enumerate((METAL, METAL.T))]
-    pairs = [replace(pair, tracefit=pair.li + np.float32(9.0)) for pair in pairs]
-    data = pack_slice(pairs, sinograms=True)
+    data = pack_slice(pairs, sinograms=True, fitted=[pair.li + np.float32(9.0) for pair in pairs])
+    with pytest.raises(ValueError, match="1 images"):
+        pack_slice(pairs, sinograms=True, fitted=[pairs[0].li])
     (made / "slices/a.safetensors").write_bytes(data)
     entry = {"file": "slices/a.safetensors", "sha256": sha256(data), "patient": "p", "split": "val", "pairs": [{}, {}]}
     (made / "manifest.json").write_text(json.dumps({"format": 1, "size": 64, "slices": [entry]}))
@@ -45,6 +45,8 @@ def test_reads_what_was_written(folder: Path) -> None:
         for name in ("clean", "corrupted", "li"):
             difference = getattr(pair, name) - np.clip(getattr(made, name), -6592, 9791.75)
             assert np.abs(difference).max() <= 0.126
+        with pytest.raises(KeyError):
+            pair.first("nmar")
         np.testing.assert_allclose(pair.first("tracefit"), pair.first("li") + 9.0, atol=0.26)
         sinogram = store.sinogram(0, k)
         assert sinogram is not None

@@ -51,7 +51,7 @@ def test_what_cannot_be_used_is_refused() -> None:
         ((image[:0], image, metal), "one slice"),
         ((image.astype(complex), image, metal), "one slice"),
         ((None, image, metal), "one slice"),
-        ((image, broken, metal), "LI correction holds"),
+        ((image, broken, metal), "image to begin with holds"),
         ((broken, image, metal), "outside the metal"),
         ((image, image, ~metal), "inverted"),
         ((image, image, broken), "true or false"),

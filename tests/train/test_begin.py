@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from acdnet.config import ACDNetConfig
+from acdnet.config import ARCHITECTURES, ACDNetConfig
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.trunk import Trunk
@@ -46,7 +46,18 @@ def test_last_stages_can_be_left_out(tmp_path: Path, sizes: dict[str, Any]) -> N
     Y, X_li, I = make_input(2, 16, 18)
     with torch.no_grad():
         before, after = known(Y, X_li, I), shorter.eval()(Y, X_li, I)
-    torch.testing.assert_close(after.images[:2], before.images[:2])
+    torch.testing.assert_close(after.images, before.images[:2])
+    torch.testing.assert_close(after.artifacts, before.artifacts[:1])
+
+
+@pytest.mark.parametrize(("sizes", "named"), [({"T": 4}, "model.T = 3"), ({"first": "tracefit"}, "model.first")])
+def test_what_changes_with_start_from_has_to_be_said(tmp_path: Path, sizes: dict[str, Any], named: str) -> None:
+    known = ACDNet(replace(ARCHITECTURES["acdnet-s"], N=2, d=3, p=3, N_p=2, blocks=1, **sizes))
+    save_model(known, tmp_path / "known.safetensors", name="known", summary="for a test")
+    given = {"architecture": "acdnet-s", "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1}
+    config = from_dict({"model": {"start_from": str(tmp_path / "known.safetensors"), **given}})
+    with pytest.raises(ConfigError, match=named):
+        make_model(config)
 
 
 def test_a_grown_network_learns_in_all_its_parts() -> None:

@@ -30,4 +30,6 @@ def export(
     off = export_onnx(network, card, out, overwrite=force)
     unit = side_unit(card.config)
     sides = "" if unit == 1 else f", sides multiples of {unit}"
+    if network.config.first != "li":
+        sides += f", X_li made by {network.config.first}"
     typer.echo(f"{out}: {format.value}, one image, 16 x 16 or larger{sides}; checked, off by at most {off:.1e} of 255")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from acdnet.config import ACDNetConfig
 from acdnet.errors import InputRefused
 from acdnet.weights.shipped import find_model
 
@@ -91,6 +92,8 @@ def _model(path: Path) -> list[str]:
 
     card = read_card(path)
     lines = [f"model {card.name}: {card.summary}", f"  {card.architecture}, {card.parameters:,} parameters"]
+    if isinstance(card.config, ACDNetConfig):
+        lines.append(f"  begins with the image of {card.config.first}")
     if card.training:
         t = card.training
         lines.append(f"  trained on {t.data}; protocol {t.protocol}; {t.patches_seen:,} patches, {t.hours:g} hours")
@@ -121,4 +124,6 @@ def _store(path: Path) -> list[str]:
     for entry in store.slices:
         splits[entry["split"]] = splits.get(entry["split"], 0) + len(entry["pairs"])
     told = ", ".join(f"{split} {count}" for split, count in sorted(splits.items()))
-    return [f"data set of acdnet simulate, protocol {store.manifest['protocol']}: pairs {told}"]
+    kept = [name for name in ("sinograms", "tracefit") if store.manifest.get(name)]
+    with_ = f", with {' and '.join(kept)}" if kept else ""
+    return [f"data set of acdnet simulate, protocol {store.manifest['protocol']}: pairs {told}{with_}"]

@@ -49,7 +49,7 @@ def simulate(
     found_metal: Annotated[
         float, typer.Option(min=0, max=1, help="Share of pairs whose metal is what reduce finds (clinical only).")
     ] = 0.0,
-    sinograms: Annotated[bool, typer.Option(help="Keep sinograms in the store, for BHC and NMAR.")] = False,
+    sinograms: Annotated[bool, typer.Option(help="Keep sinograms in the store, for BHC, NMAR and trace fits.")] = False,
     tracefit: Annotated[
         bool, typer.Option(help="Keep images after a trace fit, for networks that begin with them.")
     ] = False,
@@ -68,8 +68,8 @@ def simulate(
     _check_preview(preview, layout)
     kinds = () if implants == "none" else tuple(_names(implants)) or tuple(KINDS)
     recipe = Recipe(
-        protocol, seed, pairs, size, kinds, str(shapes or ""), str(masks or ""), material, layout, sinograms, tracefit,
-        found_metal,
+        protocol, seed, pairs, size, kinds, str(shapes or ""), str(masks or ""), material, layout, sinograms,
+        found_metal, tracefit,
     )  # fmt: skip
     if source != "phantom":
         _check_apart(Path(source), out)

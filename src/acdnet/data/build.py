@@ -212,7 +212,7 @@ def _write(ref: SliceRef, made: MadeSlice, recipe: Recipe, out: Path) -> dict[st
     """Write the files of a slice; return its entry in the manifest."""
     if recipe.layout == "store":
         clean = made.without_metal[0] if made.without_metal else None
-        files = {f"{FOLDER}/{ref.name}.safetensors": pack_slice(made.pairs, recipe.sinograms, clean)}
+        files = {f"{FOLDER}/{ref.name}.safetensors": pack_slice(made.pairs, recipe.sinograms, clean, made.fitted)}
     else:
         assert made.without_metal is not None
         files = {f"{ref.name}/{k}.h5": benchmark.pair_file(pair) for k, pair in enumerate(made.pairs)}

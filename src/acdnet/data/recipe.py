@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acdnet.baselines.tracefit import tracefit
 from acdnet.errors import ConfigError, InputRefused, check_limits
@@ -46,11 +47,10 @@ class Recipe:
     sinograms: bool = False
     """Keep sinograms in the store; methods that need raw data can then be evaluated on it."""
 
-    tracefit: bool = False
-    """Keep images after a trace fit as well, for networks that begin with them."""
-
     found: float = 0.0
     """Share of the pairs whose metal is what `reduce` would find in the image, not where it was put."""
+    tracefit: bool = False
+    """Keep images after a trace fit as well, for networks that begin with them."""
 
     def __post_init__(self) -> None:
         if self.found and self.protocol != "clinical":
@@ -124,6 +124,8 @@ class MadeSlice:
     implants: list[Implant]
     without_metal: tuple[Any, Any] | None
     """Sinogram and reconstruction without metal, where sinograms of the benchmark's protocol are kept."""
+    fitted: list[NDArray[np.float32]] = field(default_factory=list)
+    """The pairs after a trace fit, where that is wanted."""
 
 
 def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: list[Shape]) -> MadeSlice:
@@ -138,7 +140,7 @@ def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: 
             without = scanner.without_metal(_rng(recipe, ref, "without metal"))
         anatomy = None if masks else find_anatomy(hu, pixel_mm, ref.notes.get("site", ""))
         kinds = tuple(kind for kind in recipe.kinds if not ref.kinds or kind in ref.kinds)
-        pairs, implants = [], []
+        pairs, implants, fitted = [], [], []
         for k in range(recipe.pairs):
             rng = _rng(recipe, ref, f"pair {k}")
             if anatomy is None:
@@ -151,13 +153,13 @@ def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: 
                 seen = find_metal(pair.corrupted, (pixel_mm, pixel_mm))
                 pair = pair.told(seen) if seen.any() else pair
             if recipe.tracefit:
-                pair = replace(pair, tracefit=tracefit(pair.measured()))
+                fitted.append(tracefit(pair.measured()))
             pairs.append(pair if recipe.keeps_sinograms else pair.without_sinograms())
             implants.append(implant)
     except (InputRefused, ConfigError) as error:
         place = f" ({ref.place})" if ref.place and ref.place not in str(error) else ""
         raise InputRefused(f"slice {ref.name}{place}: {error}") from error
-    return MadeSlice(raw, pixel_mm, pairs, implants, without)
+    return MadeSlice(raw, pixel_mm, pairs, implants, without, fitted)
 
 
 def _rng(recipe: Recipe, ref: SliceRef, purpose: str) -> np.random.Generator:

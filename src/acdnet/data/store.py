@@ -63,9 +63,14 @@ def decode_lines(packed: NDArray[np.uint16]) -> NDArray[np.float32]:
 
 
 def pack_slice(
-    pairs: Sequence[Simulation], sinograms: bool, clean_sinogram: NDArray[np.float32] | None = None
+    pairs: Sequence[Simulation],
+    sinograms: bool,
+    clean_sinogram: NDArray[np.float32] | None = None,
+    fitted: Sequence[NDArray[np.float32]] = (),
 ) -> bytes:
-    """Return the file of a slice with its pairs."""
+    """Return the file of a slice with its pairs; `fitted` are these after a trace fit, all or none."""
+    if fitted and len(fitted) != len(pairs):
+        raise ValueError(f"{len(fitted)} images after a trace fit for {len(pairs)} pairs")
     arrays: dict[str, NDArray[Any]] = {
         "clean": encode_hu(pairs[0].clean),
         "corrupted": np.stack([encode_hu(pair.corrupted) for pair in pairs]),
@@ -75,8 +80,7 @@ def pack_slice(
     if any(pair.implant is not None for pair in pairs):
         truly = (pair.metal if pair.implant is None else pair.implant for pair in pairs)
         arrays["implant"] = np.stack([np.packbits(mask) for mask in truly])
-    fitted = [pair.tracefit for pair in pairs if pair.tracefit is not None]
-    if len(fitted) == len(pairs):
+    if fitted:
         arrays["tracefit"] = np.stack([encode_hu(image) for image in fitted])
     if sinograms:
         arrays["sinogram"] = np.stack([encode_lines(pair.sinogram) for pair in pairs])
@@ -101,11 +105,10 @@ class Pair:
 
     def first(self, name: str) -> NDArray[np.float32]:
         """Return the image that a network begins with."""
-        if name == "li":
-            return self.li
-        if self.tracefit is None:
-            raise InputRefused("the pairs have no images after a trace fit: `acdnet simulate --tracefit` keeps them")
-        return self.tracefit
+        found = {"li": self.li, "tracefit": self.tracefit}[name]
+        if found is None:
+            raise InputRefused("has no images after a trace fit; stores of `acdnet simulate --tracefit` have them")
+        return found
 
 
 class Store:

@@ -48,7 +48,7 @@ class Case:
         if self.sinogram is None:
             raise InputRefused(
                 "the store has no sinograms: simulate with --sinograms, or leave out the methods that need them "
-                "(--methods input,li,acdnet has none)"
+                "(--methods input,li has none)"
             )
         geometry = FanBeam.benchmark(len(image))
         trace = project(torch.from_numpy(metal).float(), geometry) > 0

@@ -85,11 +85,15 @@ def reduce(model: InferenceACDNet, case: Case) -> Image:
 
 
 def first_image(model: InferenceACDNet, case: Case) -> Image:
-    """Return what a network begins with: the LI that came with the pair, or else what is made of the measured slice."""
-    name = model.config.first
-    return case.pair.li if name == "li" else method(name)(case.measured)
+    """Return what a network begins with: the LI that came with the pair, or what `reduce` would make of the slice.
+
+    Where raw data are missing, so that it cannot be made, what came with the pair is taken.
+    """
+    name, pair = model.config.first, case.pair
+    lost = case.protocol == "syndeeplesion" and case.sinogram is None
+    return pair.first(name) if name == "li" or (lost and pair.tracefit is not None) else method(name)(case.measured)
 
 
 def _li(case: Case) -> Image:
-    """Take the LI image that came with the pair: the one networks start from."""
+    """Take the LI image that came with the pair."""
     return case.pair.li

@@ -109,7 +109,7 @@ def table_two(evaluation: Evaluation) -> Sheet:
         rows.append([one.name, f"{one.parameters:,}" if one.parameters else "-", f"{seconds:.3f}"])
     note = (
         "median seconds a slice on this machine's CPU, from raw data where there are any, else from the image; "
-        "networks include the LI they start from"
+        "networks include the LI or trace fit they begin with"
     )
     return Sheet("Cost", note, ["method", "parameters", "seconds a slice"], rows, [set() for _ in rows])
 

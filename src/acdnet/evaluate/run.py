@@ -27,7 +27,7 @@ class Result:
     metal_pixels: int
     method: str
     seconds: float
-    """From what is given (raw data, or else the slice) to the result, the LI included that networks start from."""
+    """From what is given (raw data, or else the slice) to the result, what networks begin with included."""
     scores: Scores
     needless: dict[str, float] = field(default_factory=dict)
     """Mean change in HU of tissue that is clean as it is, far from the metal."""

@@ -65,7 +65,7 @@ class ACDNet(nn.Module):
     def forward(self, Y: Tensor, X_li: Tensor, I: Tensor, details: bool = False) -> Decomposition:
         """Decompose Y into image and artifact.
 
-        Y is the corrupted image and X_li its linear-interpolation correction (B x 1 x H x W, network units);
+        Y is the corrupted image and X_li its correction by LI, or by `config.first` (B x 1 x H x W, network units);
         I is the non-metal mask of the same shape (true or 1 = not metal). Where it is false, Y may hold anything, even
         NaN; X_li has to be finite everywhere. `details` adds K, M and D * K.
         """

@@ -32,25 +32,26 @@ def to_hu(image: Tensor) -> NDArray[np.float32]:
 def decompose_hu(
     model: InferenceACDNet,
     corrupted: NDArray[np.float32],
-    li: NDArray[np.float32],
+    first: NDArray[np.float32],
     metal: NDArray[np.bool_],
     details: bool = False,
 ) -> Decomposition:
-    """Run the network on one slice: the corrupted image and its LI correction in HU, and where the metal is.
+    """Run the network on one slice: the corrupted image and the one to begin with, in HU, and the metal.
 
-    Under the metal `corrupted` may hold anything, even NaN; `li` has to be finite everywhere.
+    `first` is what the method `model.config.first` makes of the slice, finite everywhere; `look_inside` makes it itself.
+    Under the metal `corrupted` may hold anything, even NaN.
     """
-    corrupted, li, hidden = _slice(corrupted), _slice(li), _mask(metal)
-    if not corrupted.shape == li.shape == hidden.shape:
-        sizes = f"{corrupted.shape}, {li.shape} and {hidden.shape}"
-        raise InputRefused(f"image, LI correction and metal must be of one size, not {sizes}")
-    if not np.isfinite(li).all():
-        raise InputRefused("the LI correction holds numbers that are not finite")
+    corrupted, first, hidden = _slice(corrupted), _slice(first), _mask(metal)
+    if not corrupted.shape == first.shape == hidden.shape:
+        sizes = f"{corrupted.shape}, {first.shape} and {hidden.shape}"
+        raise InputRefused(f"image, first image and metal must be of one size, not {sizes}")
+    if not np.isfinite(first).all():
+        raise InputRefused("the image to begin with holds numbers that are not finite")
     if not np.isfinite(corrupted[~hidden]).all():
         raise InputRefused("the image holds numbers outside the metal that are not finite")
     device = next(model.parameters()).device
     I = torch.from_numpy(~hidden)[None, None]
-    found: Decomposition = model(to_network(corrupted).to(device), to_network(li).to(device), I.to(device), details)
+    found: Decomposition = model(to_network(corrupted).to(device), to_network(first).to(device), I.to(device), details)
     return found
 
 

@@ -44,8 +44,6 @@ class Simulation:
     """What was drawn at random, and the constants that matter."""
     implant: NDArray[np.bool_] | None = None
     """Where the metal truly is, if `metal` is what somebody took for it."""
-    tracefit: NDArray[np.float32] | None = None
-    """After a trace fit, where that is wanted."""
 
     def without_sinograms(self) -> Simulation:
         """Return it without its sinograms, which take most of the memory."""

@@ -1,4 +1,4 @@
-"""The way of a slice: HU and metal -> projection -> LI -> method -> change in HU. The metal is not touched.
+"""The way of a slice: HU and metal -> projection -> first image -> method -> change in HU. The metal is not touched.
 
 LI, or the trace fit that a network may begin with instead, is computed as for the `clinical` training pairs: by
 `Measured.from_image`, in a geometry with the slice's own pixel size. Networks then work on the slice's own grid.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from acdnet.config import ACDNetConfig, CNNMARConfig, NetworkConfig
-from acdnet.errors import ConfigError
+from acdnet.data.pairs import PairSet
+from acdnet.errors import ConfigError, InputRefused
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.stage import Stage
 from acdnet.model.start import Start
 from acdnet.model.trunk import Trunk
-from acdnet.train.config import TrainConfig, from_dict
+from acdnet.train.config import UNSAID, TrainConfig, from_dict
 from acdnet.train.grow import fits, grown
 from acdnet.train.initial import as_solver
 from acdnet.train.lessons.acdnet import ACDNetLesson
@@ -46,11 +47,34 @@ def make_model(config: TrainConfig) -> tuple[Network, Training | None]:
             as_solver(new)
         return new.train(), None
     model, card = read_model(find_model(config.model.start_from))
+    _check_said(config, model.config)
     if model.config == wanted:
         return model.train(), card.training
     if isinstance(model, ACDNet) and isinstance(wanted, ACDNetConfig) and fits(model.config, wanted):
         return grown(model, wanted).train(), card.training
     raise ConfigError(f"model.start_from: {config.model.start_from} cannot be grown into this architecture")
+
+
+def _check_said(config: TrainConfig, known: NetworkConfig) -> None:
+    """Refuse to leave out stages, or to begin with another image, if nobody said so."""
+    wanted, said = config.model.network(), config.model
+    if not (isinstance(known, ACDNetConfig) and isinstance(wanted, ACDNetConfig)):
+        return
+    if known.T > wanted.T and said.T == UNSAID:
+        raise ConfigError(f"model.start_from has {known.T} stages; say model.T = {wanted.T} to leave out the last ones")
+    if known.first != wanted.first and not said.first:
+        raise ConfigError(f"model.start_from begins with {known.first}; say model.first, that or {wanted.first}")
+
+
+def check_first(config: NetworkConfig, sets: Sequence[PairSet]) -> None:
+    """Refuse pairs without the image that the network begins with."""
+    if not isinstance(config, ACDNetConfig):
+        return
+    for pairs in sets:
+        try:
+            pairs.read(0, slice(0, 1), slice(0, 1)).first(config.first)
+        except InputRefused as error:
+            raise InputRefused(f"{pairs.folder}: {error}") from error
 
 
 def set_up(network: Network, config: TrainConfig) -> None:

@@ -1,6 +1,6 @@
 """Begin a larger network with what a smaller one knows, so that it computes the same to the last digits.
 
-It may also have fewer stages: the last are then left out, which the loss has prepared, since it compares every stage.
+The other way round only stages can be fewer: the last are left out, and the last clean-up has to learn its new place.
 
 Small networks learn faster in the same time. More channels: the old ones do not listen to the new ones yet. Blocks on
 coarser grids: they add nothing yet. More stages: those added at the end leave the image as it is (their residual blocks
@@ -32,7 +32,7 @@ def fits(known: ACDNetConfig, wanted: ACDNetConfig) -> bool:
 
 @torch.no_grad()
 def grown(model: ACDNet, wanted: ACDNetConfig) -> ACDNet:
-    """Return a network of the wanted sizes that does what the model does."""
+    """Return a network of the wanted sizes that does what the model does, but for stages that are left out."""
     larger, T = ACDNet(wanted), model.config.T
     known, state = model.state_dict(), larger.state_dict()
     for name, value in state.items():

@@ -5,8 +5,8 @@ of Y, streaks and all, into the image, which the proximal networks have to clean
 (`benchmarks/explained.py` shows what A leaves). Here one kernel of the dictionary is a single bright pixel
 and one a single dark pixel, all others are small, steps in M go all the way, and all proximal networks begin as the
 identity (then ReLU, thresholds, rows of norm one). Y then is nearly X + A in every stage, and whatever is learnt
-refines that. The network is the same. X begins as X_LI but for half of the dark streaks, which the start, whose first A
-is never negative, lets in.
+refines that. The network is the same. X begins as the first image but for half of the dark streaks, which the start,
+whose first A is never negative, lets in.
 """
 
 from __future__ import annotations

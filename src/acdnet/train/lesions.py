@@ -1,15 +1,16 @@
 """Small lesions put into patches, so that a network learns to keep them: what is small, round and in Y is tissue.
 
 They are added to the clean image and so to the corrupted one, whose artifact stays what it was. LI fills the rays
-through metal from their neighbours and so loses a share of each, and so does a trace fit; which share is drawn here,
-not computed. Near metal they are lost most easily, so that many lie there.
+through metal from their neighbours and so loses a share of each, and so does a trace fit, of which less is lost; which
+share is drawn here, from the same range for both and at all distances, not computed. Near metal they are lost most
+easily, so that many lie there.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import distance_transform_edt, gaussian_filter
 
 from acdnet.data.store import Pair
 
@@ -19,7 +20,7 @@ RADIUS = (1.5, 6.0)
 """Shorter radius in pixels; small ones are as frequent as large ones, octave by octave."""
 STRETCH = (1.0, 2.5)
 NEAR, NEAR_PIXELS = 0.5, (4.0, 30.0)
-"""Share of the lesions that lie near metal, where a patch shows any, and how far from it."""
+"""Share of the lesions that are put near metal, where a patch shows any, and how far from its edge."""
 CONTRAST_HU = (15.0, 120.0)
 """Brighter or darker than the tissue; octave by octave."""
 KEPT = (0.4, 1.0)
@@ -31,9 +32,9 @@ TISSUE_HU = -300.0
 def with_lesions(pair: Pair, rng: np.random.Generator) -> Pair:
     """Return a patch with lesions in its tissue."""
     added, added_to_li = np.zeros_like(pair.clean), np.zeros_like(pair.clean)
-    metal = np.argwhere(pair.metal)
+    near = _near(pair.metal)
     for _ in range(rng.poisson(pair.clean.size / PIXELS_EACH)):
-        row, column = _place(pair.metal.shape, metal, rng)
+        row, column = _place(pair.metal.shape, near, rng)
         contrast = rng.choice((-1.0, 1.0)) * _octaves(CONTRAST_HU, rng)
         kept = rng.uniform(*KEPT)
         lesion = np.float32(contrast) * _ellipse(pair.clean.shape, row, column, rng)
@@ -46,15 +47,21 @@ def with_lesions(pair: Pair, rng: np.random.Generator) -> Pair:
     return Pair(pair.clean + added, corrupted, pair.li + added_to_li, pair.metal, tracefit=fitted)
 
 
-def _place(shape: tuple[int, ...], metal: NDArray[np.int64], rng: np.random.Generator) -> tuple[int, int]:
-    """Draw a place anywhere, or at some distance from a pixel of the metal."""
-    size = np.array(shape)
-    place = rng.integers(size)
-    if len(metal) and rng.random() < NEAR:
-        angle, away = rng.uniform(0.0, 2 * np.pi), rng.uniform(*NEAR_PIXELS)
-        offset = away * np.array([np.sin(angle), np.cos(angle)])
-        place = np.clip(np.rint(metal[rng.integers(len(metal))] + offset), 0, size - 1).astype(int)
-    return int(place[0]), int(place[1])
+def _near(metal: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """List the pixels near metal."""
+    if not metal.any():
+        return np.empty((0, 2), np.int64)
+    away = distance_transform_edt(~metal)
+    return np.argwhere((away >= NEAR_PIXELS[0]) & (away <= NEAR_PIXELS[1]))
+
+
+def _place(shape: tuple[int, ...], near: NDArray[np.int64], rng: np.random.Generator) -> tuple[int, int]:
+    """Draw a place near metal, or anywhere."""
+    if len(near) and rng.random() < NEAR:
+        row, column = near[rng.integers(len(near))]
+    else:
+        row, column = rng.integers(np.array(shape))
+    return int(row), int(column)
 
 
 def _ellipse(shape: tuple[int, ...], row: int, column: int, rng: np.random.Generator) -> NDArray[np.float32]:

@@ -21,7 +21,7 @@ from acdnet.model.trunk import channels_last
 from acdnet.train.average import Average
 from acdnet.train.batches import Batches
 from acdnet.train.batchnorm import synchronised
-from acdnet.train.begin import begun_with, load_weights, make_lesson, make_model, set_up
+from acdnet.train.begin import begun_with, check_first, load_weights, make_lesson, make_model, set_up
 from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkpoint
 from acdnet.train.config import TrainConfig
 from acdnet.train.lessons.lesson import Batch, Examples, Lesson, Terms
@@ -72,6 +72,7 @@ class Trainer:
         torch.manual_seed(config.training.seed)
         self.lesson = make_lesson(config.model.network())
         self.lesson.check(config, fabric.world_size)
+        check_first(config.model.network(), (*self.train, *self.val))
         model, self.before = make_model(config)
         if self.before and not set(self.before.patients).isdisjoint(marks(self.val)):
             raise InputRefused(f"model.start_from: {config.model.start_from} was trained on patients of data.val")

@@ -91,6 +91,8 @@ def _convert(exported: nn.Module, card: Card) -> bytes:
     for key, value in (("name", card.name), ("units", card.units), ("notice", card.notice), ("sha256", card.sha256)):
         proto.metadata_props.append(onnx.StringStringEntryProto(key=key, value=value))
     proto.metadata_props.append(onnx.StringStringEntryProto(key="config", value=json.dumps(card.config.to_dict())))
+    first = card.config.first if isinstance(card.config, ACDNetConfig) else "li"
+    proto.metadata_props.append(onnx.StringStringEntryProto(key="X_li is made by", value=first))
     proto.metadata_props.append(onnx.StringStringEntryProto(key="sides are multiples of", value=str(unit)))
     buffer = io.BytesIO()
     onnx.save_model(proto, buffer)
