@@ -38,7 +38,7 @@ def decompose_hu(
 ) -> Decomposition:
     """Run the network on one slice: the corrupted image and the one to begin with, in HU, and the metal.
 
-    `first` is what the method `model.config.first` makes of the slice, finite everywhere; `look_inside` makes it itself.
+    `first` is what the method `model.config.first` makes of the slice, finite everywhere; `look_inside` makes it.
     Under the metal `corrupted` may hold anything, even NaN.
     """
     corrupted, first, hidden = _slice(corrupted), _slice(first), _mask(metal)
