@@ -9,9 +9,20 @@ from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
 from acdnet.baselines.method import method
-from acdnet.baselines.tracefit import fit_residual, kept, resized, share, smooth_fbp
+from acdnet.baselines.tracefit import (
+    Array,
+    Rays,
+    between,
+    every_other,
+    filled,
+    fit_residual,
+    kept,
+    prior,
+    resized,
+    share,
+)
 from acdnet.evaluate.metrics import hu_rmse
-from acdnet.physics.fbp import Variant, fbp
+from acdnet.physics.fbp import fbp
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import draw_implant
@@ -19,6 +30,7 @@ from acdnet.physics.phantom import make_phantom
 from acdnet.physics.projector import project
 from acdnet.physics.scanner import Simulation
 from acdnet.physics.simulate import simulate
+from acdnet.physics.trace import interpolate
 from acdnet.units import WATER_MU
 
 
@@ -47,15 +59,53 @@ def test_what_gold_swallows_is_left_to_li() -> None:
     assert tracefit < 1.1 * li
 
 
-@pytest.mark.parametrize("size", [128, 129])
-@pytest.mark.parametrize("variant", ["textbook", "benchmark"])
-def test_half_of_the_rays_show_what_is_smooth(size: int, variant: Variant) -> None:
+def case(size: int, views: int = 640) -> tuple[Rays, Array]:
+    """Make a slice that is a smooth blob with a little metal beside it."""
     y, x = np.ogrid[:size, :size]
     blob = np.exp(-((y - 0.3 * size) ** 2 + (x - 0.65 * size) ** 2) / (2 * 8.0**2)).astype(np.float32)
-    for geometry in (FanBeam.around(size, 0.08), FanBeam.around(size, 0.08, views=328)):  # 164 views would be no fan
-        r = project(torch.from_numpy(blob), geometry)
-        found = resized(smooth_fbp(r, geometry, variant), (size, size)) * np.float32(WATER_MU / 1000)
-        np.testing.assert_allclose(found, fbp(r, geometry, variant).numpy(), atol=0.04)
+    metal = np.zeros((size, size), bool)
+    metal[10:13, 20] = True
+    geometry = FanBeam.around(size, 0.08, views=views)
+    p, P = project(torch.from_numpy(np.stack([blob, metal.astype(np.float32)])), geometry)
+    return Rays(p, P, P > 0, metal, geometry, "textbook"), blob
+
+
+@pytest.mark.parametrize("size", [128, 129])
+@pytest.mark.parametrize("views", [640, 328])  # 164 views would be no fan: all rays are taken
+def test_every_other_ray_shows_what_is_smooth(size: int, views: int) -> None:
+    rays, blob = case(size, views)
+    half = every_other(rays)
+    assert half.geometry.size == (size if views == 328 else 64 if size == 128 else 65)
+    assert half.metal.any()
+    assert half.trace.sum() > 0.2 * rays.trace.sum() / (1 if views == 328 else 4)
+    found = resized(fbp(half.p, half.geometry, "textbook").numpy(), (size, size))
+    np.testing.assert_allclose(found, fbp(rays.p, rays.geometry, "textbook").numpy(), atol=0.04)
+    projected = project(torch.from_numpy(resized(blob, half.metal.shape)), half.geometry)
+    np.testing.assert_allclose(between(projected, rays.geometry), rays.p, atol=0.03 * float(rays.p.max()))
+
+
+def test_a_prior_that_is_true_leaves_nothing_to_interpolate() -> None:
+    rays, _ = case(128)
+    torch.testing.assert_close(filled(rays, rays.p), rays.p)
+    torch.testing.assert_close(filled(rays, torch.zeros_like(rays.p)), interpolate(rays.p, rays.trace))
+
+
+def test_tissue_is_water_in_the_prior() -> None:
+    hu = np.full((40, 40), 60.0, np.float32)
+    hu[:, 20:30], hu[:, 30:] = 1200.0, -1000.0
+    metal = np.zeros(hu.shape, bool)
+    metal[18:20, 2:4], hu[18:20, 2:4] = True, 8000.0
+    found = prior(hu, metal).numpy() / WATER_MU
+    np.testing.assert_allclose([found[5, 5], found[19, 3], found[5, 25], found[5, 38]], [1.0, 1.0, 2.2, 0.0], atol=1e-3)
+
+
+def test_a_prior_helps() -> None:
+    made = scan("thorax", "spine-rods", "titanium", 2)
+    with_prior = errors(made, "tracefit")[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("acdnet.baselines.tracefit.PASSES", 0)
+        without = errors(made, "tracefit")[0]
+    assert with_prior < 0.95 * without
 
 
 def rays(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

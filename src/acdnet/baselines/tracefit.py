@@ -1,23 +1,26 @@
 r"""Trace fit: what the metal adds to its rays is fitted and taken off; what the rays then still tell is kept.
 
-LI throws away whatever was measured in the trace. Yet much of it is sound: with P the path through metal, L = LI(p)
-and d = p - L, what hardening, blur and clipping of the metal do to a ray is smooth in P and L, and is fitted on the
-trace, robustly, by few terms (s is the longest path):
+LI throws away whatever was measured in the trace. Yet much of it is sound. With n the projection of a prior image,
+nothing at first, L = n + LI(p - n) is what rays would measure without metal, and P their path through metal. What
+hardening, blur and clipping of the metal add, d = p - L, is smooth in P and L, and is fitted on the trace, robustly, by
+few terms (s is the longest path):
 
     d ~ x_1 + x_2 P + sum_k x_k exp(-P / s_k) + x_6 P L + x_7 P exp(-3 P / s) L        s_k = s / 2, s / 4, s / 8
 
-What remains of d is tissue that LI missed, and noise. A Wiener filter keeps the part r that neighbouring rays agree
+What remains of d is tissue that L missed, and noise. A Wiener filter keeps the part r that neighbouring rays agree
 on. Where rays ended in the metal there is nothing to keep, so that the slice decides how much of r is added:
 
     X = FBP(L) + lambda FBP(r),  lambda in [0, 1] the largest with (nearly) the smoothest tissue
 
-FBP(r) is made of every other ray, on pixels twice as wide: quick, and without its finest detail, much of it noise.
-The constants were chosen on simulated pairs of the clinical protocol, by the RMSE of soft tissue.
+The prior is X itself with all tissue made water, as in NMAR, so that bones and air no longer have to be interpolated;
+it is found in a few passes with every other ray, on pixels twice as wide. FBP(r) is made so in the end, too: quick, and
+without its finest detail, much of it noise. The constants were chosen on simulated training pairs of the clinical
+protocol, by the RMSE of soft tissue.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -28,19 +31,24 @@ from torch.nn import functional as F
 
 from acdnet.physics.fbp import Variant, fbp
 from acdnet.physics.geometry import FanBeam
-from acdnet.physics.measured import Measured
+from acdnet.physics.measured import Measured, attenuation, hounsfield
 from acdnet.physics.projector import project
+from acdnet.physics.trace import interpolate
 from acdnet.units import WATER_MU
 
+PASSES = 2
+"""In which the prior is found; a third gains one per cent."""
+WATER_HU, PRIOR_PIXELS = 417.0, 0.7
+"""So far from water tissue is made water in the prior; what lies beyond is smoothed by so many wide pixels and kept."""
 ROUNDS = 3
 """Of weighted least squares: rays that the terms do not describe count less in the next round."""
 CAUCHY = 2 * 1.4826
 """Medians of the absolute residual (1.4826 of them are a standard deviation) at which a ray counts half."""
 FALLING, FALLING_WITH_TISSUE = (2, 4, 8), 3
 """How fast terms fall with the path: so many times e on the longest one."""
-NEIGHBOURS, AROUND = (3, 5), (33, 5)
+NEIGHBOURS, AROUND = (3, 3), (33, 5)
 """Views and bins: rays that are averaged, and rays over which the powers of signal and noise are."""
-NOISE_WEIGHT = 6.0
+NOISE_WEIGHT = 3.0
 """Where there are no raw data, noise of neighbouring rays is not independent: they were projected from one image."""
 SHARES = np.linspace(0.0, 1.0, 11, dtype=np.float32)
 """Values of lambda that are tried."""
@@ -56,40 +64,102 @@ AWAY = 3
 Array = NDArray[np.float32]
 
 
+@dataclass(frozen=True)
+class Rays:
+    """What was measured, the path through metal in cm, and the trace: views x bins; and the metal, on the pixels."""
+
+    p: Tensor
+    P: Tensor
+    trace: Tensor
+    metal: NDArray[np.bool_]
+    geometry: FanBeam
+    variant: Variant
+
+
 def tracefit(measured: Measured) -> Array:
     """Fit the metal's part of the trace, take it off and reconstruct."""
-    L = measured.interpolated()
     if not (measured.metal.any() and measured.trace.any()):
-        return measured.reconstruct(L)
+        return measured.reconstruct(measured.interpolated())
     P = project(torch.from_numpy(measured.metal.astype(np.float32)), measured.geometry)
-    r = kept(fit_residual(measured.sinogram - L, P, L, measured.trace), measured.trace.numpy())
-    li, more = measured.reconstruct(L), smooth_fbp(torch.from_numpy(r), measured.geometry, measured.variant)
-    wide = more.shape
-    lam = share(resized(li, wide), more, resized(measured.metal.astype(np.float32), wide) > 0)
-    return np.asarray(li + lam * resized(more, li.shape))
+    all_ = Rays(measured.sinogram, P, measured.trace, measured.metal, measured.geometry, measured.variant)
+    some = every_other(all_)
+    n = torch.zeros_like(some.p)
+    for _ in range(PASSES):
+        n = project(prior(_first_image(some, n), some.metal), some.geometry)
+    L = filled(all_, between(n, all_.geometry))
+    r = kept(fit_residual(all_.p - L, P, L, all_.trace), all_.trace.numpy())
+    image, addition = measured.reconstruct(L), _hu(fbp(thinned(torch.from_numpy(r)), some.geometry, some.variant))
+    lam = share(resized(image, addition.shape), addition, some.metal)
+    return np.asarray(image + lam * resized(addition, image.shape))
 
 
-def smooth_fbp(r: Tensor, geometry: FanBeam, variant: Variant) -> Array:
-    """Reconstruct, in HU, rays that were averaged with their neighbours: every other one, on pixels twice as wide."""
-    if geometry.views % 16 or geometry.bins % 2 == 0 or geometry.size < 4:  # half of them would be no fan
-        return np.asarray(fbp(r, geometry, variant).numpy() * (1000.0 / WATER_MU), np.float32)
-    size = (geometry.size + 1) // 2  # below: views by pairs, and bins so that the central one is among them
-    r = (0.5 * (r[0::2] + r[1::2]))[:, geometry.bins // 2 % 2 :: 2].contiguous()
-    half = replace(
-        geometry,
-        size=size,
-        pixel_cm=geometry.pixel_cm * geometry.size / size,
-        views=r.shape[0],
-        bins=r.shape[1],
-        bin_cm=2 * geometry.bin_cm,
-    )
-    return np.asarray(fbp(r, half, variant).numpy() * (1000.0 / WATER_MU), np.float32)
+def _first_image(rays: Rays, n: Tensor) -> Array:
+    """Return X in HU, for a prior whose projection is n."""
+    L = filled(rays, n)
+    r = kept(fit_residual(rays.p - L, rays.P, L, rays.trace), rays.trace.numpy())
+    found = fbp(torch.stack([L, torch.from_numpy(r)]), rays.geometry, rays.variant)
+    image, addition = hounsfield(found[0]), _hu(found[1])
+    return np.asarray(image + share(image, addition, rays.metal) * addition)
+
+
+def filled(rays: Rays, n: Tensor) -> Tensor:
+    """Return L = n + LI(p - n) on the trace, and p elsewhere."""
+    return torch.where(rays.trace, n + interpolate(rays.p - n, rays.trace), rays.p)
+
+
+def prior(hu: Array, metal: NDArray[np.bool_]) -> Tensor:
+    """Make all tissue water, and the metal; return 1/cm."""
+    smooth = gaussian_filter(np.where(metal, np.float32(0.0), hu), PRIOR_PIXELS)
+    return attenuation(np.where(np.abs(smooth) < WATER_HU, np.float32(0.0), smooth))
+
+
+# every other ray, on pixels twice as wide -----------------------------------------------------------------------------
+
+
+def every_other(rays: Rays) -> Rays:
+    """Return the slice with half of its views, half of its bins and pixels twice as wide."""
+    g = rays.geometry
+    p, P, trace = (thinned(values) for values in (rays.p, rays.P, rays.trace.float()))
+    size = (g.size + 1) // 2
+    pixel_cm, bin_cm = g.pixel_cm * g.size / size, 2 * g.bin_cm
+    if p.shape == rays.p.shape:  # they cannot be halved
+        size, pixel_cm, bin_cm = g.size, g.pixel_cm, g.bin_cm
+    half = replace(g, size=size, pixel_cm=pixel_cm, views=p.shape[0], bins=p.shape[1], bin_cm=bin_cm)
+    metal = resized(rays.metal.astype(np.float32), (size, size)) > 0
+    return Rays(p, P, trace > 0, metal, half, rays.variant)
+
+
+def thinned(rays: Tensor) -> Tensor:
+    """Average views by pairs, and take every other bin, the central one among them; a fan needs views by eights."""
+    views, bins = rays.shape
+    if views % 16 or bins % 2 == 0:
+        return rays
+    return (0.5 * (rays[0::2] + rays[1::2]))[:, bins // 2 % 2 :: 2].contiguous()
+
+
+def between(rays: Tensor, geometry: FanBeam) -> Tensor:
+    """Find all rays of a geometry between those that were left by `thinned`."""
+    if rays.shape == geometry.sinogram_shape:
+        return rays
+    before, after = rays.roll(1, 0), rays.roll(-1, 0)
+    views = torch.stack([0.25 * before + 0.75 * rays, 0.75 * rays + 0.25 * after], 1).flatten(0, 1)
+    place = 0.5 * (torch.arange(geometry.bins) - geometry.bins // 2 % 2)
+    left = place.floor().clamp(0, rays.shape[1] - 2).long()
+    return torch.lerp(views[:, left], views[:, left + 1], (place - left).clamp(0.0, 1.0))
 
 
 def resized(image: Array, size: tuple[int, ...]) -> Array:
     """Bring an image of the same field to other pixels."""
-    resized = F.interpolate(torch.from_numpy(image)[None, None], size, mode="bilinear", antialias=True)
-    return np.asarray(resized[0, 0].numpy())
+    found = F.interpolate(torch.from_numpy(image)[None, None], size, mode="bilinear", antialias=True)
+    return np.asarray(found[0, 0].numpy())
+
+
+def _hu(mu: Tensor) -> Array:
+    """Return a difference of images in HU."""
+    return np.asarray(mu.numpy() * (1000.0 / WATER_MU), np.float32)
+
+
+# the fit --------------------------------------------------------------------------------------------------------------
 
 
 def fit_residual(d: Tensor, P: Tensor, L: Tensor, trace: Tensor) -> Array:
@@ -128,6 +198,9 @@ def kept(left: Array, trace: NDArray[np.bool_]) -> Array:
 def _mean(values: Array, size: tuple[int, int]) -> Array:
     """Average over neighbours; the last view is beside the first."""
     return np.asarray(uniform_filter(values, size, mode=("wrap", "nearest")), np.float32)
+
+
+# how much of it -------------------------------------------------------------------------------------------------------
 
 
 def share(image: Array, addition: Array, metal: NDArray[np.bool_]) -> np.float32:
