@@ -41,6 +41,7 @@ def rows(folder: Path) -> list[list[str]]:
     network = config.model.network()
     begun += f", {network.first}" if isinstance(network, ACDNetConfig) and network.first != "li" else ""
     begun += f", lesions in {t.lesions:.0%}" if t.lesions else ""
+    begun += f", weaker artifacts in {t.faint:.0%}" if t.faint else ""
     coarse = coarse_blocks(state["model"], config.model.network())
     examples = f"{t.batch} whole" if kind in DUAL else f"{t.batch} x {t.patch}²"
     examples += f", {t.together} of a pair" if t.together > 1 and kind == "acdnet" else ""

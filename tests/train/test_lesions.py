@@ -11,7 +11,7 @@ from acdnet.data.pairs import open_pairs
 from acdnet.data.store import Pair
 from acdnet.errors import ConfigError
 from acdnet.train.config import from_dict
-from acdnet.train.lesions import CONTRAST_HU, TISSUE_HU, with_lesions
+from acdnet.train.lesions import CONTRAST_HU, TISSUE_HU, fainter, with_lesions
 from acdnet.train.patches import Patches
 from tests.train.make import small_store
 
@@ -60,6 +60,18 @@ def test_many_lie_near_metal(pair: Pair) -> None:
     assert near > 1.5 * far
 
 
+def test_artifacts_of_any_strength(pair: Pair) -> None:
+    tissue = ~pair.metal
+    shares = []
+    for seed in range(20):
+        made = fainter(pair, np.random.default_rng(seed))
+        np.testing.assert_array_equal(made.corrupted[pair.metal], pair.corrupted[pair.metal])
+        shares.append(np.std((made.corrupted - made.clean)[tissue]) / np.std((pair.corrupted - pair.clean)[tissue]))
+        assert made.li is pair.li
+    assert min(shares) < 0.2
+    assert 0.8 < max(shares) <= 1.0
+
+
 def test_air_holds_no_lesion(pair: Pair) -> None:
     air = Pair(np.full_like(pair.clean, TISSUE_HU - 1), pair.corrupted, pair.li, pair.metal)
     made = with_lesions(air, np.random.default_rng(3))
@@ -68,10 +80,13 @@ def test_air_holds_no_lesion(pair: Pair) -> None:
 
 def test_as_many_patches_have_them_as_asked_for(tmp_path: Path) -> None:
     sets = [open_pairs(small_store(tmp_path))]
-    plain, some, all_ = (Patches(sets, 48, seed=1, lesions=share) for share in (0.0, 0.5, 1.0))
-    changed = [sum(not plain[n].equal(other[n]) for n in range(24)) for other in (some, all_)]
-    assert 2 < changed[0] < changed[1]
-    assert all_[7].equal(Patches(sets, 48, seed=1, lesions=1.0)[7])
+    for name in ("lesions", "faint"):
+        plain, some, all_, again = (
+            replace(Patches(sets, 48, seed=1), **{name: share}) for share in (0.0, 0.5, 1.0, 1.0)
+        )
+        changed = [sum(not plain[n].equal(other[n]) for n in range(24)) for other in (some, all_)]
+        assert 2 < changed[0] < changed[1]
+        assert all_[7].equal(again[7])
 
 
 def test_other_networks_refuse_them() -> None:

@@ -1,12 +1,14 @@
-"""Small lesions put into patches, so that a network learns to keep them: what is small, round and in Y is tissue.
+"""What is done to patches so that a network touches only what it must: small lesions put in, artifacts made weaker.
 
-They are added to the clean image and so to the corrupted one, whose artifact stays what it was. LI fills the rays
-through metal from their neighbours and so loses a share of each, and so does a trace fit, of which less is lost; which
-share is drawn here, from the same range for both and at all distances, not computed. Near metal they are lost most
-easily, so that many lie there.
+What is small, round and in Y is tissue. Lesions are added to the clean image and so to the corrupted one, whose
+artifact stays what it was. LI fills the rays through metal from their neighbours and so loses a share of each, and so
+does a trace fit, of which less is lost; which share is drawn here, from the same range for both and at all distances,
+not computed. Near metal they are lost most easily, so that many lie there.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +23,9 @@ RADIUS = (1.5, 6.0)
 STRETCH = (1.0, 2.5)
 NEAR, NEAR_PIXELS = 0.5, (4.0, 30.0)
 """Share of the lesions that are put near metal, where a patch shows any, and how far from its edge."""
-CONTRAST_HU = (15.0, 120.0)
+CONTRAST_HU = (20.0, 200.0)
 """Brighter or darker than the tissue; octave by octave."""
-KEPT = (0.4, 1.0)
+KEPT = (0.6, 1.0)
 EDGE_PIXELS = 0.6
 TISSUE_HU = -300.0
 """Lesions lie where the clean image is denser than this, not in air or lung."""
@@ -45,6 +47,13 @@ def with_lesions(pair: Pair, rng: np.random.Generator) -> Pair:
     corrupted = np.where(pair.metal, pair.corrupted, pair.corrupted + added)
     fitted = None if pair.tracefit is None else pair.tracefit + added_to_li
     return Pair(pair.clean + added, corrupted, pair.li + added_to_li, pair.metal, tracefit=fitted)
+
+
+def fainter(pair: Pair, rng: np.random.Generator) -> Pair:
+    """Return a patch with any share of its artifact: where Y is clean, it is to be left alone."""
+    share = np.float32(rng.uniform(0.0, 1.0))
+    weaker = pair.clean + share * (pair.corrupted - pair.clean)
+    return replace(pair, corrupted=np.where(pair.metal, pair.corrupted, weaker))
 
 
 def _near(metal: NDArray[np.bool_]) -> NDArray[np.int64]:

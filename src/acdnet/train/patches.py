@@ -13,7 +13,7 @@ from torch import Tensor
 from acdnet.data.pairs import PairSet
 from acdnet.data.store import Pair
 from acdnet.errors import InputRefused
-from acdnet.train.lesions import with_lesions
+from acdnet.train.lesions import fainter, with_lesions
 from acdnet.units import network_from_hu
 
 AIR_HU = -900.0
@@ -43,6 +43,8 @@ class Patches:
     """So many consecutive patches are taken from one pair; the first of them is the one that may be sought."""
     lesions: float = 0.0
     """Share of the patches into which small lesions are put."""
+    faint: float = 0.0
+    """Share of the patches whose artifact is made weaker."""
     first: str = "li"
     """What the network begins with."""
     counts: list[int] = field(init=False)
@@ -65,6 +67,8 @@ class Patches:
         if n > first:
             window = self._place(which, index, rng)
         flips = [axis for axis in (-2, -1) if rng.random() < 0.5]
+        if self.faint and rng.random() < self.faint:
+            window = window._replace(pair=fainter(window.pair, rng))
         if self.lesions and rng.random() < self.lesions:
             window = window._replace(pair=with_lesions(window.pair, rng))
         stack = self.example(which, index, window)

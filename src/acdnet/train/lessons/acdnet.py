@@ -42,7 +42,7 @@ class ACDNetLesson:
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Patches:
         t, network = config.training, config.model.network()
         assert isinstance(network, ACDNetConfig)
-        return Patches(sets, t.patch, seed, focus, t.together, t.lesions, network.first)
+        return Patches(sets, t.patch, seed, focus, t.together, t.lesions, t.faint, network.first)
 
     def collate(self, examples: list[Tensor]) -> Batch:
         return torch.stack(examples).unsqueeze(2).unbind(1)
