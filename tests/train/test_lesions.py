@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,10 +81,12 @@ def test_air_holds_no_lesion(pair: Pair) -> None:
 
 def test_as_many_patches_have_them_as_asked_for(tmp_path: Path) -> None:
     sets = [open_pairs(small_store(tmp_path))]
-    for name in ("lesions", "faint"):
-        plain, some, all_, again = (
-            replace(Patches(sets, 48, seed=1), **{name: share}) for share in (0.0, 0.5, 1.0, 1.0)
-        )
+    kinds: list[Callable[[float], Patches]] = [
+        lambda share: Patches(sets, 48, seed=1, lesions=share),
+        lambda share: Patches(sets, 48, seed=1, faint=share),
+    ]
+    for kind in kinds:
+        plain, some, all_, again = (kind(share) for share in (0.0, 0.5, 1.0, 1.0))
         changed = [sum(not plain[n].equal(other[n]) for n in range(24)) for other in (some, all_)]
         assert 2 < changed[0] < changed[1]
         assert all_[7].equal(again[7])
