@@ -41,8 +41,8 @@ def explained(model: ACDNet, pairs: PairSet, count: int) -> tuple[list[str], NDA
 
 @torch.no_grad()
 def _of_pair(model: ACDNet, pair: Pair) -> list[list[float]]:
-    images = (pair.corrupted, pair.first(model.config.first), pair.clean)
-    Y, X_li, X = (_batch(network_from_hu(image)) for image in images)
+    given = (pair.corrupted, pair.first(model.config.first), pair.clean)
+    Y, X_li, X = (_batch(network_from_hu(image)) for image in given)
     result = model(Y, X_li, _batch(~pair.metal))
     soft = torch.from_numpy(regions(pair.clean, pair.metal)["soft"])
     true = Y - X
