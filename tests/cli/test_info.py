@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from acdnet.data.recipe import Recipe
 from tests.reduction.make import reduce, run, series
 from tests.scans.test_scans import nifti
 from tests.train.make import small_store
@@ -23,6 +24,9 @@ def test_what_things_are(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros((4, 5), np.int16))
     assert "int16 4 x 5" in run("info", tmp_path / "a.npy").text
     assert "pairs" in run("info", small_store(tmp_path, 3)).text
+    fitted = small_store(tmp_path, 1, "fitted", Recipe("clinical", pairs=1, size=64, tracefit=True))
+    assert run("info", fitted).text.strip().endswith("with tracefit")
+    assert "begins with the image of li" in run("info", "benchmark-s").text
     reduce(series(tmp_path / "one"), tmp_path / "out")
     assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out").text
     assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out/report.json").text

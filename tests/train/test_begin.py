@@ -8,16 +8,19 @@ import pytest
 import torch
 
 from acdnet.config import ARCHITECTURES, ACDNetConfig
-from acdnet.errors import ConfigError
+from acdnet.data.pairs import open_pairs
+from acdnet.data.recipe import Recipe
+from acdnet.errors import ConfigError, InputRefused
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.trunk import Trunk
-from acdnet.train.begin import begun_with, load_weights, make_model, set_up
+from acdnet.train.begin import begun_with, check_first, load_weights, make_model, set_up
 from acdnet.train.config import from_dict
 from acdnet.train.grow import grown
 from acdnet.train.loss import acdnet_loss
 from acdnet.weights.save import save_model
 from tests.helpers import make_input
 from tests.helpers import make_model as make_random
+from tests.train.make import small_store
 
 SMALL = ACDNetConfig(T=2, N=2, d=3, p=3, N_p=2, blocks=1)
 
@@ -116,3 +119,15 @@ def test_settings_reach_every_trunk() -> None:
     assert trunks
     assert all(trunk.frugal and trunk.short for trunk in trunks)
     assert model.start.together == 2
+
+
+def test_pairs_without_the_first_image_are_refused_at_once(tmp_path: Path) -> None:
+    with_, without = (
+        open_pairs(small_store(tmp_path, 1, name, Recipe("clinical", pairs=1, size=64, tracefit=name == "with")))
+        for name in ("with", "without")
+    )
+    fitted = replace(SMALL, first="tracefit")
+    check_first(SMALL, [with_, without])
+    check_first(fitted, [with_])
+    with pytest.raises(InputRefused, match="without: has no images after a trace fit"):
+        check_first(fitted, [with_, without])

@@ -47,6 +47,7 @@ def test_the_file_says_what_it_is(exported: tuple[Path, float]) -> None:
     metadata = session.get_modelmeta().custom_metadata_map
     assert "research use only" in metadata["notice"].lower()
     assert "0.192" in metadata["units"]
+    assert metadata["X_li is made by"] == "li"
 
 
 def test_another_ending_is_refused(exported: tuple[Path, float]) -> None:
