@@ -7,8 +7,10 @@ into the card as the run wrote them. Then `python -m benchmarks.results` adds th
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
+from acdnet.config import LASTS, ACDNetConfig
 from acdnet.weights.load import read_model
 from acdnet.weights.save import save_model
 from acdnet.weights.shipped import FOLDER
@@ -22,6 +24,9 @@ def main() -> None:
     parser.add_argument("run", type=Path, help="a folder of acdnet train, or a model file")
     parser.add_argument("name", help="what it is called from now on")
     parser.add_argument("summary", help="a line about it")
+    parser.add_argument(
+        "--last", choices=LASTS, help="what is done with the network's image; as the run says, if unsaid"
+    )
     given = parser.parse_args()
     source = given.run / "model.safetensors" if given.run.is_dir() else given.run
     if not source.is_file():
@@ -29,6 +34,10 @@ def main() -> None:
     if source.stat().st_size > LARGEST_BYTES:
         raise SystemExit(f"{source}: has more than {LARGEST_BYTES / 1e6:g} MB; such models are not shipped")
     model, card = read_model(source)
+    if given.last:
+        if not isinstance(model.config, ACDNetConfig):
+            raise SystemExit("--last is for ACDNet")
+        model.config = replace(model.config, last=given.last)
     new = save_model(
         model,
         FOLDER / f"{given.name}.safetensors",

@@ -25,7 +25,8 @@ from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import first_image
 from acdnet.evaluate.groups import size_groups
 from acdnet.metal import Segmentation, find_metal, overlap
-from acdnet.model.border import decompose_hu, to_hu, to_network
+from acdnet.model.border import decompose_hu, to_network
+from acdnet.model.last import last_image
 from acdnet.reduction.doubt import signs
 from acdnet.reduction.reducer import make_reducer, reduce_slice
 from acdnet.weights.load import load_model
@@ -81,10 +82,11 @@ def fit(pairs: PairSet, count: int, model: str) -> Iterator[str]:
         case = Case.read(pairs, index)
         pair = case.pair
         found = decompose_hu(network, pair.corrupted, first_image(network, case), pair.metal)
+        image = last_image(found, network.config, pair.corrupted, pair.metal, case.geometry)
         some = np.random.default_rng(index).permutation(np.flatnonzero((pair.clean > BODY_HU) & ~pair.metal))[:FITTED]
         both = signs(found, to_network(pair.corrupted), pair.metal)
         told.append(np.stack([np.ones(len(some)), *(sign.ravel()[some] for sign in both)], 1))
-        errors.append(np.abs(to_hu(found.image) - pair.clean).ravel()[some])
+        errors.append(np.abs(image - pair.clean).ravel()[some])
     A, error = np.concatenate(told), np.concatenate(errors)
     weight = 1 / (10 + A[:, 1:].sum(1))  # so that the few large errors do not decide alone
     shares, _ = nnls(A * weight[:, None], error * weight)

@@ -16,6 +16,9 @@ ORDERS = tuple("".join(letters) for letters in permutations("KMX"))
 FIRSTS = ("li", "tracefit")
 """Methods whose image the iteration can begin with."""
 
+LASTS = ("none", "beside")
+"""What can be done with the image of the last stage."""
+
 MOST_COARSE = 6
 """No grid has pixels more than 2^6 times as wide."""
 
@@ -91,6 +94,9 @@ class ACDNetConfig(NetworkConfig):
     """
     first: str = "li"
     """The corrected image that the iteration begins with: li, as in the paper, or tracefit (mostly fewer streaks)."""
+    last: str = "none"
+    """What is done with the network's image: nothing, as in the paper, or `beside`: what was taken from rays beside the
+    metal is given back (`acdnet.physics.beside`). For images whose artifacts lie in the metal's rays alone."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,12 +108,15 @@ class ACDNetConfig(NetworkConfig):
             raise ConfigError(f"coarse must be at most {MOST_COARSE}, not {self.coarse}")
         if self.first not in FIRSTS:
             raise ConfigError(f"first must be one of {', '.join(FIRSTS)}, not {self.first!r}")
+        if self.last not in LASTS:
+            raise ConfigError(f"last must be one of {', '.join(LASTS)}, not {self.last!r}")
         if self.order not in ORDERS:
             raise ConfigError(f"order must be one of {', '.join(ORDERS)}, not {self.order!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the config as plain data; `first` only where it is not the paper's, as files had none at first."""
-        return {name: value for name, value in super().to_dict().items() if (name, value) != ("first", "li")}
+        """Return the config as plain data; of first and last what is not the paper's, as files had none at first."""
+        usual = {("first", "li"), ("last", "none")}
+        return {name: value for name, value in super().to_dict().items() if (name, value) not in usual}
 
     def count_parameters(self) -> int:
         """Count the parameters of the network, term by term, without building it."""

@@ -93,7 +93,8 @@ def _model(path: Path) -> list[str]:
     card = read_card(path)
     lines = [f"model {card.name}: {card.summary}", f"  {card.architecture}, {card.parameters:,} parameters"]
     if isinstance(card.config, ACDNetConfig):
-        lines.append(f"  begins with the image of {card.config.first}")
+        last = ", and gives back what it took from rays beside the metal" if card.config.last == "beside" else ""
+        lines.append(f"  begins with the image of {card.config.first}{last}")
     if card.training:
         t = card.training
         lines.append(f"  trained on {t.data}; protocol {t.protocol}; {t.patches_seen:,} patches, {t.hours:g} hours")

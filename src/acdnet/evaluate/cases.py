@@ -54,8 +54,11 @@ class Case:
         trace = project(torch.from_numpy(metal).float(), geometry) > 0
         return Measured(image, metal, torch.from_numpy(self.sinogram), trace, geometry, "benchmark")
 
+    @property
+    def geometry(self) -> FanBeam:
+        """Return a scanner around the image."""
+        return FanBeam.of(len(self.pair.corrupted), self.pixel_mm)
+
     def from_image(self) -> Measured:
         """Return the slice as a scanner's image, projected anew."""
-        size = len(self.pair.corrupted)
-        geometry = FanBeam.around(size, self.pixel_mm / 10) if self.pixel_mm else FanBeam.benchmark(size)
-        return Measured.from_image(self.pair.corrupted, self.pair.metal, geometry)
+        return Measured.from_image(self.pair.corrupted, self.pair.metal, self.geometry)

@@ -56,7 +56,7 @@ def decompose_hu(
 
 
 def reduced_hu(found: Decomposition, corrupted: NDArray[np.float32], metal: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Return the reduced slice in HU, the metal put back as it was."""
+    """Return the network's image in HU, the metal put back as it was; `reduce` may go on from it (`config.last`)."""
     corrupted, hidden, image = _slice(corrupted), _mask(metal), to_hu(found.image)
     if not image.shape == corrupted.shape == hidden.shape:
         raise InputRefused(f"found was made from a slice of {image.shape}, not {corrupted.shape} and {hidden.shape}")

@@ -77,6 +77,11 @@ class FanBeam:
         magnification = (source_cm + detector_cm) / source_cm
         return cls(size, pixel_cm, views, bins, pitch * magnification, source_cm, detector_cm)
 
+    @classmethod
+    def of(cls, size: int, pixel_mm: float | None) -> FanBeam:
+        """Return a scanner around an image; that of the benchmark where its pixel size is not known."""
+        return cls.benchmark(size) if pixel_mm is None else cls.around(size, pixel_mm / 10)
+
     @property
     def source(self) -> float:
         """Source to centre in pixels."""

@@ -17,8 +17,10 @@ from acdnet.baselines.method import METHODS, Method, method
 from acdnet.config import NETWORKS
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet, Decomposition
-from acdnet.model.border import decompose_hu, to_hu, to_network
+from acdnet.model.border import decompose_hu, to_network
 from acdnet.model.inference import InferenceACDNet
+from acdnet.model.last import taken
+from acdnet.physics.beside import given_back
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.measured import Measured
 from acdnet.reduction.doubt import expected_error
@@ -138,9 +140,12 @@ def _from_measured(
 
 def _network(model: InferenceACDNet, hu: Image, metal: Mask, spacing_mm: tuple[float, float]) -> Outcome:
     found = look_inside(model, hu, metal, spacing_mm)
-    Y = to_network(hu).to(found.image.device)
-    change = to_hu(found.image) - to_hu(Y)  # in the network's range: what lies beyond it stays beyond it
-    return Outcome(_outside(change, metal), expected_error(found, Y, metal))
+    change = _outside(-taken(found, hu), metal)
+    if model.config.last == "beside":
+        grid = SquareGrid((hu.shape[0], hu.shape[1]), spacing_mm)
+        square, geometry = grid.there(-change, outside=0.0), FanBeam.around(grid.size, grid.pixel_mm / 10)
+        change += grid.back(given_back(square, metal_there(grid, metal), geometry))
+    return Outcome(_outside(change, metal), expected_error(found, to_network(hu).to(found.image.device), metal))
 
 
 def look_inside(

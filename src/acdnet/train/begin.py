@@ -56,7 +56,7 @@ def make_model(config: TrainConfig) -> tuple[Network, Training | None]:
 
 
 def _check_said(config: TrainConfig, known: NetworkConfig) -> None:
-    """Refuse to leave out stages, or to begin with another image, if nobody said so."""
+    """Refuse to leave out stages, to begin with another image or to end otherwise, if nobody said so."""
     wanted, said = config.model.network(), config.model
     if not (isinstance(known, ACDNetConfig) and isinstance(wanted, ACDNetConfig)):
         return
@@ -64,6 +64,8 @@ def _check_said(config: TrainConfig, known: NetworkConfig) -> None:
         raise ConfigError(f"model.start_from has {known.T} stages; say model.T = {wanted.T} to leave out the last ones")
     if known.first != wanted.first and not said.first:
         raise ConfigError(f"model.start_from begins with {known.first}; say model.first, that or {wanted.first}")
+    if known.last != wanted.last and not said.last:
+        raise ConfigError(f"model.start_from ends with {known.last}; say model.last, that or {wanted.last}")
 
 
 def check_first(config: NetworkConfig, sets: Sequence[PairSet]) -> None:

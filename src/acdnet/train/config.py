@@ -33,7 +33,7 @@ UNSAID = -(2**31)
 """Stands for a size of the network that is left to its architecture."""
 MOST_TOGETHER = 4
 """Patches of one pair in a batch, unless more are asked for."""
-SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "coarse", "first", "width", "layers")
+SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "coarse", "first", "last", "width", "layers")
 Section = TypeVar("Section")
 
 
@@ -53,6 +53,7 @@ class ModelSettings:
     order: str = ""
     coarse: int = UNSAID
     first: str = ""
+    last: str = ""
     width: int = UNSAID
     layers: int = UNSAID
     frugal: bool = False

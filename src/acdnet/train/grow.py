@@ -24,9 +24,9 @@ from acdnet.model.trunk import ResidualBlock
 def fits(known: ACDNetConfig, wanted: ACDNetConfig) -> bool:
     """Tell whether a network can become another: with other stages, more image channels, more coarse blocks.
 
-    It may begin with another image.
+    It may begin with another image, and have another end.
     """
-    same = replace(known, T=wanted.T, N_p=wanted.N_p, coarse=wanted.coarse, first=wanted.first) == wanted
+    same = replace(wanted, T=known.T, N_p=known.N_p, coarse=known.coarse, first=known.first, last=known.last) == known
     return same and known.N_p <= wanted.N_p and known.coarse <= wanted.coarse
 
 

@@ -14,8 +14,10 @@ from acdnet.config import ACDNetConfig
 from acdnet.data.pairs import PairSet
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
-from acdnet.model.border import decompose_hu, to_hu
+from acdnet.model.border import decompose_hu
 from acdnet.model.inference import InferenceACDNet
+from acdnet.model.last import last_image
+from acdnet.physics.geometry import FanBeam
 from acdnet.train.config import TrainConfig
 from acdnet.train.lessons.lesson import Batch, Terms, tensors_to
 from acdnet.train.loss import acdnet_loss
@@ -64,4 +66,6 @@ class ACDNetLesson:
             assert isinstance(network, ACDNet)
             self.fast = network, InferenceACDNet(network)
         pair, model = pairs.read(index), self.fast[1]
-        return to_hu(decompose_hu(model, pair.corrupted, pair.first(model.config.first), pair.metal).image)
+        found = decompose_hu(model, pair.corrupted, pair.first(model.config.first), pair.metal)
+        geometry = FanBeam.of(pairs.size, pairs.pixel_mm(index))
+        return last_image(found, model.config, pair.corrupted, pair.metal, geometry)
