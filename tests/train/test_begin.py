@@ -53,7 +53,10 @@ def test_last_stages_can_be_left_out(tmp_path: Path, sizes: dict[str, Any]) -> N
     torch.testing.assert_close(after.artifacts, before.artifacts[:1])
 
 
-@pytest.mark.parametrize(("sizes", "named"), [({"T": 4}, "model.T = 3"), ({"first": "tracefit"}, "model.first")])
+@pytest.mark.parametrize(
+    ("sizes", "named"),
+    [({"T": 4}, "model.T = 3"), ({"first": "tracefit"}, "model.first"), ({"last": "beside"}, "model.last")],
+)
 def test_what_changes_with_start_from_has_to_be_said(tmp_path: Path, sizes: dict[str, Any], named: str) -> None:
     known = ACDNet(replace(ARCHITECTURES["acdnet-s"], N=2, d=3, p=3, N_p=2, blocks=1, **sizes))
     save_model(known, tmp_path / "known.safetensors", name="known", summary="for a test")
