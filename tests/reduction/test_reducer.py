@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from acdnet.baselines.method import method
+from acdnet.config import ACDNetConfig
+from acdnet.data.pairs import PairInfo
+from acdnet.data.store import Pair
+from acdnet.evaluate.cases import Case
+from acdnet.evaluate.contestants import contestant
+from acdnet.reduction.reducer import make_reducer, reduce_slice
+from acdnet.weights.save import save_model
+from tests.helpers import make_model
+from tests.reduction.make import body
+
+SMALL = ACDNetConfig(T=1, N=2, d=3, p=3, N_p=2, blocks=1)
+
+
+def changes(folder: Path, hu: NDArray[np.float32], spacing: tuple[float, float]) -> list[NDArray[np.float32]]:
+    """Reduce a slice by one network, its image taken as it is and with what rays beside the metal get back."""
+    found = []
+    for last in ("none", "beside"):
+        model = make_model(replace(SMALL, last=last))
+        save_model(model, folder / f"{last}.safetensors", name=last, summary="for a test", overwrite=True)
+        reducer = make_reducer("acdnet", str(folder / f"{last}.safetensors"))
+        found.append(reduce_slice(reducer, hu, hu > 2000, spacing).change)
+    return found
+
+
+@pytest.mark.parametrize(("rows", "spacing"), [(64, (0.9, 0.9)), (60, (0.9, 0.9)), (64, (0.9, 1.2))])
+def test_less_is_changed_where_rays_beside_the_metal_tell(
+    tmp_path: Path, rows: int, spacing: tuple[float, float]
+) -> None:
+    hu = body()[:rows]
+    alone, beside = changes(tmp_path, hu, spacing)
+    assert np.abs(beside).mean() < 0.8 * np.abs(alone).mean()
+    assert (beside[hu > 2000] == 0).all()
+
+
+def test_evaluation_scores_what_reduce_makes(tmp_path: Path) -> None:
+    hu = body()
+    _, beside = changes(tmp_path, hu, (0.9, 0.9))
+    case = Case(PairInfo("a", "a", "", None), Pair(hu, hu, hu, hu > 2000), "clinical", 0.9, None)
+    case = replace(case, pair=replace(case.pair, li=method("li")(case.measured)))
+    scored = contestant(str(tmp_path / "beside.safetensors")).run(case)
+    tissue = (hu < 2000) & (hu > -900)
+    np.testing.assert_allclose((hu + beside)[tissue], scored[tissue], atol=0.1)
