@@ -98,7 +98,7 @@ export class Inside {
     this.slider = make("input", { type: "range", min: 1, max: about.stages, value: this.t, id: "stage-slider" });
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
     this.slider.addEventListener("change", () => this.slider.blur()); // the arrow keys are for slices
-    this.last = make("button", { textContent: "last image", title: "of the network: that of the last stage, cleaned up once more. What is given back to rays beside the metal, if the model does so, is not in it" });
+    this.last = make("button", { textContent: "last image", title: "of the network, cleaned up once more; what a model gives back (docs/maths.md) is not in it" });
     this.last.addEventListener("click", () => { this.final = !this.final; this.again(); });
     this.residuals = text("");
     this.stage = part("", this.slider, " ", this.last, this.residuals, text("each stage updates K, M and X once (Eqs. 10, 12, 14)"));
