@@ -1,7 +1,7 @@
 """Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
 
-No number in them is typed by hand. Parts: demo, bench, training, reduction, phantoms, trust, physics, methods,
-preview, viewer; without an argument, all.
+No number in them is typed by hand. Parts: demo, bench, training, reduction, phantoms, trust, beside, physics,
+methods, preview, viewer; without an argument, all.
 """
 
 from __future__ import annotations
@@ -101,6 +101,16 @@ def trust() -> None:
     put(REDUCE, "trust figures", f"Spearman's rank correlation over {len(ranks)} pairs: {told}.")
 
 
+def beside() -> None:
+    """Measure what giving back to rays beside the metal does."""
+    from benchmarks.beside import COLUMNS, measure
+    from benchmarks.trust import PAIRS, phantoms
+
+    with tempfile.TemporaryDirectory() as folder:
+        table = markdown(COLUMNS, measure(phantoms(Path(folder)), PAIRS, "default"), texts=1)
+    put(ROOT / "docs" / "maths.md", "beside table", table)
+
+
 def physics() -> None:
     """Measure the physics."""
     from benchmarks.physics import COLUMNS, ROUNDS, cells, measure, notes
@@ -139,7 +149,7 @@ def main() -> None:
     """Write the parts that are asked for."""
     parts = {
         part.__name__: part
-        for part in (demo, bench, training, reduction, phantoms, trust, physics, methods, preview, viewer)
+        for part in (demo, bench, training, reduction, phantoms, trust, beside, physics, methods, preview, viewer)
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *parts], default=[])

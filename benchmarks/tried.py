@@ -39,7 +39,8 @@ def rows(folder: Path) -> list[list[str]]:
     values = f"{t.initial if kind == 'acdnet' else 'random'} values"
     begun = (named or values) + (", bfloat16" if config.model.bfloat16 else "")
     network = config.model.network()
-    begun += f", {network.first}" if isinstance(network, ACDNetConfig) and network.first != "li" else ""
+    if isinstance(network, ACDNetConfig):
+        begun += "".join(f", {said}" for said in (network.first, network.last) if said not in ("li", "none"))
     begun += f", lesions in {t.lesions:.0%}" if t.lesions else ""
     begun += f", weaker artifacts in {t.faint:.0%}" if t.faint else ""
     coarse = coarse_blocks(state["model"], config.model.network())

@@ -25,8 +25,8 @@ from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import first_image
 from acdnet.evaluate.groups import size_groups
 from acdnet.metal import Segmentation, find_metal, overlap
-from acdnet.model.border import decompose_hu, to_network
-from acdnet.model.last import last_image
+from acdnet.model.border import decompose_hu, in_range, to_hu, to_network
+from acdnet.physics.beside import ended
 from acdnet.reduction.doubt import signs
 from acdnet.reduction.reducer import make_reducer, reduce_slice
 from acdnet.weights.load import load_model
@@ -82,7 +82,8 @@ def fit(pairs: PairSet, count: int, model: str) -> Iterator[str]:
         case = Case.read(pairs, index)
         pair = case.pair
         found = decompose_hu(network, pair.corrupted, first_image(network, case), pair.metal)
-        image = last_image(found, network.config, pair.corrupted, pair.metal, case.geometry)
+        X, Y = to_hu(found.image), in_range(pair.corrupted)
+        image = ended(network.config.last, X, Y, pair.metal, case.image_geometry)
         some = np.random.default_rng(index).permutation(np.flatnonzero((pair.clean > BODY_HU) & ~pair.metal))[:FITTED]
         both = signs(found, to_network(pair.corrupted), pair.metal)
         told.append(np.stack([np.ones(len(some)), *(sign.ravel()[some] for sign in both)], 1))

@@ -9,7 +9,7 @@ from acdnet.errors import ConfigError
 def test_the_defaults_are_the_papers() -> None:
     c = ACDNetConfig()
     assert (c.T, c.N, c.d, c.p, c.N_p, c.blocks, c.order) == (10, 6, 32, 9, 32, 3, "KMX")
-    assert (c.coarse, c.first) == (0, "li")
+    assert (c.coarse, c.first, c.last) == (0, "li", "none")
 
 
 def test_six_orders() -> None:
@@ -17,7 +17,7 @@ def test_six_orders() -> None:
 
 
 def test_round_trip() -> None:
-    c = ACDNetConfig(T=3, order="XMK")
+    c = ACDNetConfig(T=3, order="XMK", first="tracefit", last="beside")
     assert ACDNetConfig.from_dict(c.to_dict()) == c
 
 
@@ -36,6 +36,8 @@ def test_round_trip() -> None:
         ({"order": 3}, "order"),
         ({"first": "nmar"}, "first"),
         ({"first": 1}, "first"),
+        ({"last": "first"}, "last"),
+        ({"last": None}, "last"),
         ({"order": ["K"]}, "order"),
         ({"stages": 3}, "stages"),
     ],

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from acdnet.data.recipe import Recipe
+from acdnet.weights.save import save_model
+from tests.helpers import SMALL, make_model
 from tests.reduction.make import reduce, run, series
 from tests.scans.test_scans import nifti
 from tests.train.make import small_store
@@ -26,7 +29,12 @@ def test_what_things_are(tmp_path: Path) -> None:
     assert "pairs" in run("info", small_store(tmp_path, 3)).text
     fitted = small_store(tmp_path, 1, "fitted", Recipe("clinical", pairs=1, size=64, tracefit=True))
     assert run("info", fitted).text.strip().endswith("with tracefit")
-    assert "begins with the image of li" in run("info", "benchmark-s").text
+    for last in ("none", "beside"):
+        model = tmp_path / f"{last}.safetensors"
+        save_model(make_model(replace(SMALL, last=last)), model, name=last, summary="for a test")
+        told = run("info", model).text
+        assert "begins with the image of li" in told
+        assert ("gives back" in told) == (last == "beside")
     reduce(series(tmp_path / "one"), tmp_path / "out")
     assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out").text
     assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out/report.json").text

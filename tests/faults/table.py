@@ -34,7 +34,7 @@ FAULTS = {
     23: ("tilted gantry, tag against geometry", "reduced; geometry kept; notes"),
     24: ("other planes; no or impossible orientation", "refused, --accept-non-axial for the first"),
     25: ("mirrored pictures", "stay mirrored"),
-    26: ("pixels that are not square; no pixel size", "resampled for LI and trace fits only; refused"),
+    26: ("pixels that are not square; no pixel size", "resampled for the projector alone; refused"),
     27: ("any matrix, odd sizes too", "same size out"),
     28: ("32 x 32 pixels, 5 cm field", "refused as out of scope"),
     29: ("slice without metal", "bit for bit as it came"),

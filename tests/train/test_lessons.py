@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,14 @@ from acdnet.reduction.reducer import make_reducer, reduce_slice
 from acdnet.rivals.cnnmar import three_images
 from acdnet.rivals.observed import to_hu
 from acdnet.train.config import TrainConfig, from_dict
+from acdnet.train.lessons.acdnet import ACDNetLesson
 from acdnet.train.lessons.cnnmar import ThreeImagePatches
 from acdnet.train.lessons.dual import Slices, on_grid
 from acdnet.train.loop import Trainer, train
 from acdnet.train.patches import Window
 from acdnet.train.processes import make_fabric
+from acdnet.weights.save import save_model
+from tests.helpers import SMALL, make_model
 from tests.train.make import SIZE, small_store
 
 KINDS = ("cnnmar", "dudonet-s", "dscmar-s", "dudonet++-s")
@@ -184,3 +188,11 @@ def test_a_store_without_sinograms_is_refused_where_they_are_needed(tmp_path: Pa
 def test_sizes_of_another_network_are_refused() -> None:
     with pytest.raises(ConfigError, match="no size of dudonet"):
         from_dict({"model": {"architecture": "dudonet", "T": 3}}).model.network()
+
+
+def test_validation_scores_what_a_model_ends_with(tmp_path: Path) -> None:
+    pairs = open_pairs(small_store(tmp_path, 1, recipe=Recipe("clinical", pairs=1, size=64)))
+    model = make_model(replace(SMALL, last="beside"))
+    save_model(model, tmp_path / "m.safetensors", name="m", summary="for a test")
+    expected = contestant(str(tmp_path / "m.safetensors")).run(Case.read(pairs, 0))
+    np.testing.assert_allclose(ACDNetLesson().reduced(model, pairs, 0), expected, atol=1e-2)

@@ -16,7 +16,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-COARSE = replace(SMALL, coarse=2)
+COARSE = replace(SMALL, coarse=2, last="beside")
 
 
 @pytest.fixture(scope="module", params=[SMALL, COARSE], ids=["plain", "coarse"])
@@ -48,6 +48,7 @@ def test_the_file_says_what_it_is(exported: tuple[Path, float]) -> None:
     assert "research use only" in metadata["notice"].lower()
     assert "0.192" in metadata["units"]
     assert metadata["X_li is made by"] == "li"
+    assert ("image" in metadata) == (exported[0].stem == "2")  # what `reduce` gives back is not in it
 
 
 def test_another_ending_is_refused(exported: tuple[Path, float]) -> None:

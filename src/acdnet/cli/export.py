@@ -32,4 +32,6 @@ def export(
     sides = "" if unit == 1 else f", sides multiples of {unit}"
     if network.config.first != "li":
         sides += f", X_li made by {network.config.first}"
+    if network.config.last != "none":
+        sides += ", without what `reduce` gives back in the end"
     typer.echo(f"{out}: {format.value}, one image, 16 x 16 or larger{sides}; checked, off by at most {off:.1e} of 255")

@@ -55,10 +55,10 @@ class Case:
         return Measured(image, metal, torch.from_numpy(self.sinogram), trace, geometry, "benchmark")
 
     @property
-    def geometry(self) -> FanBeam:
-        """Return a scanner around the image."""
+    def image_geometry(self) -> FanBeam:
+        """Return a scanner around the image: not the one of its raw data."""
         return FanBeam.of(len(self.pair.corrupted), self.pixel_mm)
 
     def from_image(self) -> Measured:
         """Return the slice as a scanner's image, projected anew."""
-        return Measured.from_image(self.pair.corrupted, self.pair.metal, self.geometry)
+        return Measured.from_image(self.pair.corrupted, self.pair.metal, self.image_geometry)

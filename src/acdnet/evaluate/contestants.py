@@ -13,9 +13,9 @@ from acdnet.data.pairs import PairSet, marks
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.evaluate.cases import Case
 from acdnet.model.acdnet import ACDNet
-from acdnet.model.border import decompose_hu
+from acdnet.model.border import decompose_hu, in_range, to_hu
 from acdnet.model.inference import InferenceACDNet
-from acdnet.model.last import last_image
+from acdnet.physics.beside import ended
 from acdnet.weights.load import read_model
 from acdnet.weights.shipped import find_model
 
@@ -80,10 +80,11 @@ def check_unseen(methods: list[Contestant], pairs: PairSet) -> None:
 
 
 def reduce(model: InferenceACDNet, case: Case) -> Image:
-    """Run a network on a case. Its own image is scored: putting the metal back would change the range of `paper`."""
+    """Run a network on a case. The metal is not put back: that would change the range of `paper`."""
     pair = case.pair
     found = decompose_hu(model, pair.corrupted, first_image(model, case), pair.metal)
-    return last_image(found, model.config, pair.corrupted, pair.metal, case.geometry)
+    X, Y = to_hu(found.image), in_range(pair.corrupted)
+    return ended(model.config.last, X, Y, pair.metal, case.image_geometry)
 
 
 def first_image(model: InferenceACDNet, case: Case) -> Image:

@@ -29,6 +29,11 @@ def to_hu(image: Tensor) -> NDArray[np.float32]:
     return hu
 
 
+def in_range(hu: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Cut a slice in HU off where the network does."""
+    return to_hu(to_network(hu))
+
+
 def decompose_hu(
     model: InferenceACDNet,
     corrupted: NDArray[np.float32],

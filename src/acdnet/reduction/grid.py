@@ -65,7 +65,7 @@ class SquareGrid:
             (np.arange(count) - (count - 1) / 2) * mm / self.pixel_mm + middle
             for count, mm in zip(self.shape, self.spacing_mm, strict=True)
         ]
-        return _sample(square, places, AIR_HU)
+        return _sample(square, [np.clip(place, 0, self.size - 1) for place in places], AIR_HU)
 
     def restored(self, square: Image, image: Image, square_image: Image, metal: NDArray[np.bool_]) -> Image:
         """Bring a changed square back; away from metal the image gives what resampling lost."""

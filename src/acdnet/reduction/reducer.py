@@ -17,9 +17,8 @@ from acdnet.baselines.method import METHODS, Method, method
 from acdnet.config import NETWORKS
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet, Decomposition
-from acdnet.model.border import decompose_hu, to_network
+from acdnet.model.border import decompose_hu, in_range, to_hu, to_network
 from acdnet.model.inference import InferenceACDNet
-from acdnet.model.last import taken
 from acdnet.physics.beside import given_back
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.measured import Measured
@@ -139,20 +138,26 @@ def _from_measured(
 
 
 def _network(model: InferenceACDNet, hu: Image, metal: Mask, spacing_mm: tuple[float, float]) -> Outcome:
-    found = look_inside(model, hu, metal, spacing_mm)
-    change = _outside(-taken(found, hu), metal)
+    grid, measured = _prepared(hu, metal, spacing_mm)
+    found = _decomposed(model, hu, metal, grid, measured)
+    Y = in_range(hu)  # what lies beyond the network's range stays beyond it
+    change = _outside(to_hu(found.image) - Y, metal)
     if model.config.last == "beside":
-        grid = SquareGrid((hu.shape[0], hu.shape[1]), spacing_mm)
-        square, geometry = grid.there(-change, outside=0.0), FanBeam.around(grid.size, grid.pixel_mm / 10)
-        change += grid.back(given_back(square, metal_there(grid, metal), geometry))
-    return Outcome(_outside(change, metal), expected_error(found, to_network(hu).to(found.image.device), metal))
+        back = given_back(grid.there(-change, outside=0.0), measured.metal, measured.geometry)
+        change = _outside(change + grid.back(back), metal)
+    return Outcome(change, expected_error(found, to_network(hu).to(found.image.device), metal))
 
 
 def look_inside(
     model: InferenceACDNet, hu: Image, metal: Mask, spacing_mm: tuple[float, float], details: bool = False
 ) -> Decomposition:
     """Decompose a slice as `reduce` does; `details` adds what every stage found."""
-    grid, measured = _prepared(hu, metal, spacing_mm)
+    return _decomposed(model, hu, metal, *_prepared(hu, metal, spacing_mm), details)
+
+
+def _decomposed(
+    model: InferenceACDNet, hu: Image, metal: Mask, grid: SquareGrid, measured: Measured, details: bool = False
+) -> Decomposition:
     first = grid.restored(method(model.config.first)(measured), hu, measured.image, metal)
     return decompose_hu(model, hu, first, metal, details)
 

@@ -26,7 +26,8 @@ def fits(known: ACDNetConfig, wanted: ACDNetConfig) -> bool:
 
     It may begin with another image, and have another end.
     """
-    same = replace(wanted, T=known.T, N_p=known.N_p, coarse=known.coarse, first=known.first, last=known.last) == known
+    free = {name: getattr(wanted, name) for name in ("T", "N_p", "coarse", "first", "last")}
+    same = replace(known, **free) == wanted
     return same and known.N_p <= wanted.N_p and known.coarse <= wanted.coarse
 
 

@@ -93,6 +93,9 @@ def _convert(exported: nn.Module, card: Card) -> bytes:
     proto.metadata_props.append(onnx.StringStringEntryProto(key="config", value=json.dumps(card.config.to_dict())))
     first = card.config.first if isinstance(card.config, ACDNetConfig) else "li"
     proto.metadata_props.append(onnx.StringStringEntryProto(key="X_li is made by", value=first))
+    if isinstance(card.config, ACDNetConfig) and card.config.last != "none":
+        told = "the network's own image; acdnet reduce goes on from it (" + card.config.last + ")"
+        proto.metadata_props.append(onnx.StringStringEntryProto(key="image", value=told))
     proto.metadata_props.append(onnx.StringStringEntryProto(key="sides are multiples of", value=str(unit)))
     buffer = io.BytesIO()
     onnx.save_model(proto, buffer)

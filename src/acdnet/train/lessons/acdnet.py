@@ -14,9 +14,9 @@ from acdnet.config import ACDNetConfig
 from acdnet.data.pairs import PairSet
 from acdnet.errors import ConfigError
 from acdnet.model.acdnet import ACDNet
-from acdnet.model.border import decompose_hu
+from acdnet.model.border import decompose_hu, in_range, to_hu
 from acdnet.model.inference import InferenceACDNet
-from acdnet.model.last import last_image
+from acdnet.physics.beside import ended
 from acdnet.physics.geometry import FanBeam
 from acdnet.train.config import TrainConfig
 from acdnet.train.lessons.lesson import Batch, Terms, tensors_to
@@ -68,4 +68,4 @@ class ACDNetLesson:
         pair, model = pairs.read(index), self.fast[1]
         found = decompose_hu(model, pair.corrupted, pair.first(model.config.first), pair.metal)
         geometry = FanBeam.of(pairs.size, pairs.pixel_mm(index))
-        return last_image(found, model.config, pair.corrupted, pair.metal, geometry)
+        return ended(model.config.last, to_hu(found.image), in_range(pair.corrupted), pair.metal, geometry)
