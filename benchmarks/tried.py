@@ -42,6 +42,7 @@ def rows(folder: Path) -> list[list[str]]:
     if isinstance(network, ACDNetConfig):
         begun += "".join(f", {said}" for said in (network.first, network.last) if said not in ("li", "none"))
     begun += f", lesions in {t.lesions:.0%}" if t.lesions else ""
+    begun += f" with weight {t.lesion_weight:g}" if t.lesions and t.lesion_weight != 1 else ""
     begun += f", weaker artifacts in {t.faint:.0%}" if t.faint else ""
     coarse = coarse_blocks(state["model"], config.model.network())
     examples = f"{t.batch} whole" if kind in DUAL else f"{t.batch} x {t.patch}²"

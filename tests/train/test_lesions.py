@@ -103,3 +103,19 @@ def test_other_networks_refuse_them() -> None:
     )
     with pytest.raises(ConfigError, match="lesions"):
         config.check()
+
+
+def test_their_pixels_may_have_a_weight(tmp_path: Path) -> None:
+    sets = [open_pairs(small_store(tmp_path))]
+    plain, with_, weighted = (
+        Patches(sets, 48, seed=1, lesions=share, lesion_weight=weight)
+        for share, weight in ((0.0, 1.0), (1.0, 1.0), (1.0, 5.0))
+    )
+    for n in range(4):
+        before, after, *others = plain[n][2], with_[n][2], *weighted[n]
+        assert len(others) == 5
+        assert others[2].equal(after)
+        W = others[4]
+        assert set(W.unique().tolist()) <= {1.0, 5.0}
+        assert (W[(after - before).abs() > 1.0] == 5.0).all()  # a unit of the network is 20 HU
+        assert (W[after == before] == 1.0).all()

@@ -53,6 +53,21 @@ def test_nothing_under_the_metal_counts() -> None:
     assert torch.equal(acdnet_loss(r, Y, X, I).total, acdnet_loss(r, Y, hidden, I).total)
 
 
+def test_pixels_may_have_a_weight() -> None:
+    model = make_model()
+    Y, X_li, I = make_input(1, 16, 16)
+    with torch.no_grad():
+        r = model(Y, X_li, I)
+    X = 100 * torch.rand_like(Y)
+    plain, left, right = (
+        acdnet_loss(r, Y, X, I, 2.0, W)
+        for W in (None, (torch.arange(16) < 8).float().expand_as(Y), (torch.arange(16) >= 8).float().expand_as(Y))
+    )
+    for whole, one, other in zip(plain, left, right, strict=True):
+        assert one > 0
+        torch.testing.assert_close(one + other, whole)
+
+
 def test_a_small_network_learns_one_pair() -> None:
     """Training mode, loss and gradients together: the error falls to a tenth."""
     torch.manual_seed(0)

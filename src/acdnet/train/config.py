@@ -133,6 +133,8 @@ class TrainingSettings:
     """Share of the patches that are taken where the artifact is strong."""
     lesions: float = 0.0
     """Share of the patches into which small lesions are put, so that they are kept; for ACDNet."""
+    lesion_weight: float = 1.0
+    """Weight of their pixels in the loss."""
     faint: float = 0.0
     """Share of the patches whose artifact is made weaker, down to none, so that clean tissue is left alone."""
 
@@ -142,6 +144,7 @@ class TrainingSettings:
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
             "average": (0.0, 0.99999), "omega": (0.0, 1e9), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1),
             "patches": (0, 10**12), "together": (0, 4096), "lesions": (0.0, 1.0), "faint": (0.0, 1.0),
+            "lesion_weight": (1.0, 1000.0),
         }  # fmt: skip
         check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):

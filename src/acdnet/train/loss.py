@@ -40,10 +40,13 @@ class Loss(NamedTuple):
         return self.image_l2 + self.image_l1 + self.artifact_l1
 
 
-def acdnet_loss(result: Decomposition, Y: Tensor, X: Tensor, I: Tensor, omega: float = L1_WEIGHT) -> Loss:
+def acdnet_loss(
+    result: Decomposition, Y: Tensor, X: Tensor, I: Tensor, omega: float = L1_WEIGHT, W: Tensor | None = None
+) -> Loss:
     """Compare every stage with the clean image X and the artifact Y - X, where I is true (not metal).
 
-    `omega` is omega_1 and omega_2 for means; the smaller, the more do strong errors count.
+    `omega` is omega_1 and omega_2 for means; the smaller, the more do strong errors count. W is the weight of pixels,
+    one if unsaid.
     """
     inside = I.bool()
     images = [*((MU_STAGE, image) for image in result.images), (MU_FINAL, result.image)]
@@ -55,10 +58,13 @@ def acdnet_loss(result: Decomposition, Y: Tensor, X: Tensor, I: Tensor, omega: f
     def masked(difference: Tensor) -> Tensor:
         return torch.where(inside, difference, 0.0)
 
+    def mean(difference: Tensor) -> Tensor:
+        return difference.mean() if W is None else (W * difference).mean()
+
     off = [(mu, masked(X - image)) for mu, image in images]
     return Loss(
-        image_l2=torch.stack([mu * difference.square().mean() for mu, difference in off]).sum(),
-        image_l1=omega * torch.stack([mu * difference.abs().mean() for mu, difference in off]).sum(),
+        image_l2=torch.stack([mu * mean(difference.square()) for mu, difference in off]).sum(),
+        image_l1=omega * torch.stack([mu * mean(difference.abs()) for mu, difference in off]).sum(),
         artifact_l1=omega
-        * torch.stack([mu * masked(Y - X - artifact).abs().mean() for mu, artifact in artifacts]).sum(),
+        * torch.stack([mu * mean(masked(Y - X - artifact).abs()) for mu, artifact in artifacts]).sum(),
     )

@@ -21,6 +21,8 @@ AIR_HU = -900.0
 ATTEMPTS = 10
 CANDIDATES = 3
 """Places, in as many pairs, that are compared where a patch is to show a strong artifact."""
+LESION_HU = 2.0
+"""Where the clean image was changed by more there is a lesion."""
 
 
 class Window(NamedTuple):
@@ -43,6 +45,8 @@ class Patches:
     """So many consecutive patches are taken from one pair; the first of them is the one that may be sought."""
     lesions: float = 0.0
     """Share of the patches into which small lesions are put."""
+    lesion_weight: float = 1.0
+    """Weight of their pixels in the loss; if it is not one, patches have one more image, W."""
     faint: float = 0.0
     """Share of the patches whose artifact is made weaker."""
     first: str = "li"
@@ -69,9 +73,14 @@ class Patches:
         flips = [axis for axis in (-2, -1) if rng.random() < 0.5]
         if self.faint and rng.random() < self.faint:
             window = window._replace(pair=fainter(window.pair, rng))
+        before = window.pair.clean
         if self.lesions and rng.random() < self.lesions:
             window = window._replace(pair=with_lesions(window.pair, rng))
         stack = self.example(which, index, window)
+        if self.lesion_weight != 1.0:
+            lesions = np.abs(window.pair.clean - before) > LESION_HU
+            W = torch.from_numpy(np.where(lesions, self.lesion_weight, 1.0)).float()
+            stack = torch.cat((stack, W[None]))
         return stack.flip(flips) if flips else stack
 
     def _first(self, rng: np.random.Generator) -> tuple[int, int, Window]:

@@ -18,6 +18,7 @@ def seen(sets: Sequence[PairSet], config: TrainConfig, lesson: Lesson, step: int
     t = config.training
     examples = f"{step * t.batch} {lesson.called.format(patch=t.patch)}"
     lesions = f", small lesions put into {t.lesions:.0%}" if t.lesions else ""
+    lesions += f" with weight {t.lesion_weight:g}" if t.lesions and t.lesion_weight != 1 else ""
     lesions += f", artifacts made weaker in {t.faint:.0%}" if t.faint else ""
     return Training(
         data=f"{len(infos)} simulated pairs of {patients} patients ({names}), {examples}{lesions}",

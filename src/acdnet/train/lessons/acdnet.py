@@ -25,7 +25,10 @@ from acdnet.train.patches import Patches
 
 
 class ACDNetLesson:
-    """Batches are Y, X_li, X, I: B x 1 x size x size, network units; I is 1 where there is no metal."""
+    """Batches are Y, X_li, X, I: B x 1 x size x size, network units; I is 1 where there is no metal.
+
+    If pixels of lesions have a weight, W is the last.
+    """
 
     calibration = 40
     called = "patches of {patch} x {patch} pixels"
@@ -44,7 +47,7 @@ class ACDNetLesson:
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Patches:
         t, network = config.training, config.model.network()
         assert isinstance(network, ACDNetConfig)
-        return Patches(sets, t.patch, seed, focus, t.together, t.lesions, t.faint, network.first)
+        return Patches(sets, t.patch, seed, focus, t.together, t.lesions, t.lesion_weight, t.faint, network.first)
 
     def collate(self, examples: list[Tensor]) -> Batch:
         return torch.stack(examples).unsqueeze(2).unbind(1)
@@ -53,12 +56,12 @@ class ACDNetLesson:
         return tensors_to(batch, device)
 
     def inputs(self, batch: Batch) -> tuple[Any, ...]:
-        Y, X_li, _, I = batch
+        Y, X_li, _, I, *_ = batch
         return Y, X_li, I
 
     def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:
-        Y, X_li, X, I = batch
-        found = acdnet_loss(network(Y, X_li, I), Y, X, I, config.training.omega)
+        Y, X_li, X, I, *W = batch
+        found = acdnet_loss(network(Y, X_li, I), Y, X, I, config.training.omega, *W)
         return Terms(found._fields, tuple(found))
 
     def reduced(self, network: nn.Module, pairs: PairSet, index: int) -> NDArray[np.float32]:
