@@ -1,7 +1,7 @@
 """The patients of the demonstration: a pelvis with a hip prosthesis and a head with dental fillings.
 
 They are phantoms by formula with implants by formula, scanned in the clinical protocol; nobody has trained on them.
-They were chosen by their pictures, the hip as one on which the shipped model does well. `benchmarks/phantoms.py`
+They were chosen by their pictures, the hip as one on which an early model did well. `benchmarks/phantoms.py`
 scores the model on consecutive ones, taken as they come.
 """
 
