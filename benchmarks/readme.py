@@ -103,8 +103,8 @@ def trust() -> None:
 
 def beside() -> None:
     """Measure what giving back to rays beside the metal does."""
-    from benchmarks.beside import COLUMNS, measure
-    from benchmarks.trust import PAIRS, phantoms
+    from benchmarks.beside import COLUMNS, PAIRS, measure
+    from benchmarks.trust import phantoms
 
     with tempfile.TemporaryDirectory() as folder:
         table = markdown(COLUMNS, measure(phantoms(Path(folder)), PAIRS, "default"), texts=1)
