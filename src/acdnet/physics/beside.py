@@ -33,7 +33,7 @@ REACH_MM = 3.0
 SMOOTH_VIEWS, SMOOTH_BINS = 8.0, 8.0
 """Standard deviations of the Gaussian that makes the smooth part."""
 SMOOTH_LIMIT, FINE_LIMIT = 0.01, 0.05
-"""What a ray gets back at most, as line integrals: 0.5 mm of water, and 2.6 mm. A lesion of 4 mm and 40 HU has 0.003."""
+"""What a ray gets back at most, as line integrals: 0.5 mm of water, and 2.6 mm. A lesion (4 mm, 40 HU) has 0.003."""
 
 Image = NDArray[np.float32]
 
