@@ -140,12 +140,21 @@ def _from_measured(
 def _network(model: InferenceACDNet, hu: Image, metal: Mask, spacing_mm: tuple[float, float]) -> Outcome:
     grid, measured = _prepared(hu, metal, spacing_mm)
     found = _decomposed(model, hu, metal, grid, measured)
-    Y = in_range(hu)  # what lies beyond the network's range stays beyond it
-    change = _outside(to_hu(found.image) - Y, metal)
-    if model.config.last == "beside":
-        back = given_back(grid.there(-change, outside=0.0), measured.metal, measured.geometry)
-        change = _outside(change + grid.back(back), metal)
+    change = found_change(model, found, hu, metal, spacing_mm)
     return Outcome(change, expected_error(found, to_network(hu).to(found.image.device), metal))
+
+
+def found_change(
+    model: InferenceACDNet, found: Decomposition, hu: Image, metal: Mask, spacing_mm: tuple[float, float]
+) -> Image:
+    """Return the change in HU that `reduce` makes of a decomposition; 0 in the metal."""
+    change = _outside(to_hu(found.image) - in_range(hu), metal)  # what lies beyond the network's range stays beyond it
+    if model.config.last == "none":
+        return change
+    grid = SquareGrid((hu.shape[0], hu.shape[1]), spacing_mm)
+    geometry = FanBeam.around(grid.size, grid.pixel_mm / 10)
+    back = given_back(grid.there(-change, outside=0.0), metal_there(grid, metal), geometry)
+    return _outside(change + grid.back(back), metal)
 
 
 def look_inside(

@@ -132,9 +132,8 @@ class TrainingSettings:
     focus: float = 0.5
     """Share of the patches that are taken where the artifact is strong."""
     lesions: float = 0.0
-    """Share of the patches into which small lesions are put, so that they are kept; for ACDNet."""
+    """Share of the patches into which small lesions are put, so that they are kept, and the weight of their pixels."""
     lesion_weight: float = 1.0
-    """Weight of their pixels in the loss."""
     faint: float = 0.0
     """Share of the patches whose artifact is made weaker, down to none, so that clean tissue is left alone."""
 
@@ -143,8 +142,7 @@ class TrainingSettings:
             "batch": (1, 4096), "patch": (16, 1024), "rate": (1e-8, 1.0), "warm_up": (0.0, 0.9), "minutes": (0, 1e7),
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
             "average": (0.0, 0.99999), "omega": (0.0, 1e9), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1),
-            "patches": (0, 10**12), "together": (0, 4096), "lesions": (0.0, 1.0), "faint": (0.0, 1.0),
-            "lesion_weight": (1.0, 1000.0),
+            "patches": (0, 1e12), "together": (0, 4096), "lesions": (0, 1), "lesion_weight": (1, 1e3), "faint": (0, 1),
         }  # fmt: skip
         check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):

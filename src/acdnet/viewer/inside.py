@@ -152,7 +152,7 @@ class Inside:
         self.desk.forget(self.owner)
 
     def _compute(self, number: int) -> Stages:
-        from acdnet.reduction.reducer import look_inside
+        from acdnet.reduction.reducer import found_change, look_inside
         from acdnet.units import HU_PER_UNIT, TWELVE_BITS_HU, hu_from_network
 
         path = self._path()
@@ -164,7 +164,8 @@ class Inside:
         hu = self.result.image(number, "before")
         hu = np.where(np.isfinite(hu), hu, np.float32(TWELVE_BITS_HU))  # as `reduce` fills what is no number
         found = look_inside(fast, hu, metal, spacing, details=True)
-        images = [hu_from_network(image[0, 0]).numpy() for image in (*found.images, found.image)]
+        images = [hu_from_network(image[0, 0]).numpy() for image in found.images]
+        images.append(hu + found_change(fast, found, hu, metal, spacing))
         artifacts = [(artifact[0, 0] * HU_PER_UNIT).numpy() for artifact in found.artifacts]
         residuals = [
             np.where(metal, 0.0, hu - image - artifact).astype(np.float32)

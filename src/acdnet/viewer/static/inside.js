@@ -42,7 +42,7 @@ export class Inside {
 
   // What the three panes show; stages are counted from 1, the server's images from the one before the first stage.
   imagePlan() {
-    if (this.final) return { path: `images/${this.about.images - 1}/0`, label: `last image of the network, ${METAL_LEFT_OUT}` };
+    if (this.final) return { path: `images/${this.about.images - 1}/0`, label: `final image, ${METAL_LEFT_OUT}` };
     return { path: `images/${this.t}/0`, label: `X after stage ${this.t} of ${this.about.stages}, ${METAL_LEFT_OUT}` };
   }
 
@@ -98,7 +98,7 @@ export class Inside {
     this.slider = make("input", { type: "range", min: 1, max: about.stages, value: this.t, id: "stage-slider" });
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
     this.slider.addEventListener("change", () => this.slider.blur()); // the arrow keys are for slices
-    this.last = make("button", { textContent: "last image", title: "of the network, cleaned up once more; what a model gives back (docs/maths.md) is not in it" });
+    this.last = make("button", { textContent: "final image", title: "the image of the last stage, cleaned up once more, with what the model gives back" });
     this.last.addEventListener("click", () => { this.final = !this.final; this.again(); });
     this.residuals = text("");
     this.stage = part("", this.slider, " ", this.last, this.residuals, text("each stage updates K, M and X once (Eqs. 10, 12, 14)"));
