@@ -138,8 +138,7 @@ def _from_measured(
 
 
 def _network(model: InferenceACDNet, hu: Image, metal: Mask, spacing_mm: tuple[float, float]) -> Outcome:
-    grid, measured = _prepared(hu, metal, spacing_mm)
-    found = _decomposed(model, hu, metal, grid, measured)
+    found = look_inside(model, hu, metal, spacing_mm)
     change = found_change(model, found, hu, metal, spacing_mm)
     return Outcome(change, expected_error(found, to_network(hu).to(found.image.device), metal))
 
@@ -161,12 +160,7 @@ def look_inside(
     model: InferenceACDNet, hu: Image, metal: Mask, spacing_mm: tuple[float, float], details: bool = False
 ) -> Decomposition:
     """Decompose a slice as `reduce` does; `details` adds what every stage found."""
-    return _decomposed(model, hu, metal, *_prepared(hu, metal, spacing_mm), details)
-
-
-def _decomposed(
-    model: InferenceACDNet, hu: Image, metal: Mask, grid: SquareGrid, measured: Measured, details: bool = False
-) -> Decomposition:
+    grid, measured = _prepared(hu, metal, spacing_mm)
     first = grid.restored(method(model.config.first)(measured), hu, measured.image, metal)
     return decompose_hu(model, hu, first, metal, details)
 
