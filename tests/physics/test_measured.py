@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from scipy.ndimage import binary_dilation
 
 from acdnet.evaluate.metrics import window_psnr
 from acdnet.physics.fbp import fbp
 from acdnet.physics.geometry import FanBeam
-from acdnet.physics.measured import Measured, hounsfield
+from acdnet.physics.measured import RING_WEIGHT, Measured, hounsfield
 from acdnet.physics.phantom import make_phantom
+from acdnet.physics.projector import project
 
 SIZE = 128
 PHANTOM = make_phantom("thorax", 3, SIZE)
@@ -50,3 +55,11 @@ def test_an_image_without_metal_comes_back() -> None:
     image = PHANTOM.hu
     measured = Measured.from_image(image, np.zeros_like(image, bool), FanBeam.around(SIZE, 0.3))
     assert np.allclose(measured.reconstruct(measured.interpolated()), image, atol=0.01)
+
+
+def test_one_projection_tells_the_trace_of_widened_metal_and_the_path_through_metal() -> None:
+    measured = measure()
+    wide = torch.from_numpy(binary_dilation(measured.metal)).float()
+    assert torch.equal(measured.trace, project(wide, measured.geometry) > 0)
+    exact = replace(measured, known_path=None).path()
+    torch.testing.assert_close(measured.path(), exact, rtol=0.0, atol=10 * RING_WEIGHT * PHANTOM.pixel_mm / 10)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from acdnet.physics.measured import Measured
-from acdnet.physics.projector import project
 
 DEGREE = 3
 
@@ -24,7 +23,7 @@ def bhc(measured: Measured) -> NDArray[np.float32]:
     """Correct the hardening by metal and reconstruct."""
     if not measured.metal.any():
         return measured.reconstruct(measured.sinogram)
-    P = project(torch.from_numpy(measured.metal).float(), measured.geometry)
+    P = measured.path()
     return measured.reconstruct(_corrected(measured, P))
 
 

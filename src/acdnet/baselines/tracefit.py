@@ -80,7 +80,7 @@ def tracefit(measured: Measured) -> Array:
     """Fit the metal's part of the trace, take it off and reconstruct."""
     if not (measured.metal.any() and measured.trace.any()):
         return measured.reconstruct(measured.interpolated())
-    P = project(torch.from_numpy(measured.metal.astype(np.float32)), measured.geometry)
+    P = measured.path()
     all_ = Rays(measured.sinogram, P, measured.trace, measured.metal, measured.geometry, measured.variant)
     some = every_other(all_)
     n = torch.zeros_like(some.p)

@@ -26,6 +26,9 @@ from acdnet.units import hu_from_mu, mu_from_hu
 TRACE_REACH = 1
 """Pixels by which metal is widened before its trace is taken from an image: a scanner's kernel blurs its edge."""
 
+RING_WEIGHT = 1e-4
+"""Weight of the ring by which metal was widened, where one projection shall tell both the trace and the path."""
+
 FADE = 6.0
 """Pixels from the metal at which all of the grain of the image is given back."""
 
@@ -42,14 +45,16 @@ class Measured:
     variant: Variant
     projected: bool = False
     """The sinogram was projected from the image."""
+    known_path: Tensor | None = None
+    """The path of each ray through metal in cm, if it was found with the trace."""
 
     @classmethod
     def from_image(cls, hu: NDArray[np.float32], metal: NDArray[np.bool_], geometry: FanBeam) -> Measured:
         """Measure an image that has no sinogram: project it, and the metal, widened, for the trace."""
         wide = binary_dilation(metal, iterations=TRACE_REACH)
-        pair = torch.stack([attenuation(hu), torch.from_numpy(wide).float()])
-        sinogram, path = project(pair, geometry)
-        return cls(hu, metal, sinogram, path > 0, geometry, "textbook", projected=True)
+        weights = np.where(metal, np.float32(1.0), np.float32(RING_WEIGHT) * wide)
+        sinogram, path = project(torch.stack([attenuation(hu), torch.from_numpy(weights)]), geometry)
+        return cls(hu, metal, sinogram, path > 0, geometry, "textbook", projected=True, known_path=path)
 
     def reconstruct(self, sinogram: Tensor) -> NDArray[np.float32]:
         """Reconstruct a changed sinogram as the slice itself was reconstructed; HU."""
@@ -67,6 +72,12 @@ class Measured:
             return np.ones_like(self.image)
         away: NDArray[np.float64] = distance_transform_edt(~self.metal)
         return np.clip(away / FADE, 0.0, 1.0).astype(np.float32)
+
+    def path(self) -> Tensor:
+        """Return the path of each ray through metal in cm; next to nothing on rays that only graze it."""
+        if self.known_path is not None:
+            return self.known_path
+        return project(torch.from_numpy(self.metal.astype(np.float32)), self.geometry)
 
     def interpolated(self) -> Tensor:
         """Return the sinogram with its trace interpolated (LI)."""

@@ -74,7 +74,7 @@ def to_hu(image: Tensor) -> NDArray[np.float32]:
 
 def _path(measured: Measured) -> Tensor:
     """Return the path of every ray through the metal, cm; of all rays of the trace, which widens projected metal."""
-    path = project(torch.from_numpy(measured.metal).float(), measured.geometry)
+    path = measured.path()
     return torch.where(measured.trace, path.clamp(min=measured.geometry.pixel_cm / 10), path)
 
 
