@@ -1,5 +1,7 @@
 """What the benchmarks count and write; what they measure is not tested."""
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,9 @@ import torch
 from acdnet.config import ACDNetConfig
 from acdnet.data.pairs import open_pairs
 from acdnet.data.recipe import Recipe
-from benchmarks import patchwise, reduction, tried, trust
+from acdnet.weights.card import read_card
+from acdnet.weights.shipped import find_model
+from benchmarks import beside, patchwise, reduction, ship, tried, trust
 from benchmarks.literal import LiteralACDNet
 from benchmarks.model import alternate, operations
 from benchmarks.readme import markdown, put
@@ -82,3 +86,25 @@ def test_trust_scores_masks_and_ranks(tmp_path: Path) -> None:
     ranks = list(trust.rank_correlations(pairs, 2, "default"))
     assert len(ranks) == 2
     assert all(-1 <= rank <= 1 for rank in ranks)
+
+
+def test_giving_back_is_scored_beside_the_network_alone(tmp_path: Path) -> None:
+    pairs = open_pairs(small_store(tmp_path, 1, recipe=Recipe("clinical", pairs=1, size=128)))
+    rows = beside.measure(pairs, 1, "default")
+    assert [row[0] for row in rows] == ["tracefit", *beside.NAMES.values()]
+    assert [len(row) for row in rows] == [len(beside.COLUMNS)] * 3
+    assert rows[1][1:] != rows[2][1:]
+
+
+def test_a_model_is_shipped_under_its_name_with_another_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = find_model("default")
+    monkeypatch.setattr(ship, "FOLDER", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["ship", str(source), "mine", "A line.", "--last", "none"])
+    ship.main()
+    old, new = read_card(source), read_card(tmp_path / "mine.safetensors")
+    assert (new.name, new.summary, new.training) == ("mine", "A line.", old.training)
+    assert isinstance(old.config, ACDNetConfig)
+    assert new.config == replace(old.config, last="none")
+    monkeypatch.setattr(ship, "LARGEST_BYTES", 1000)
+    with pytest.raises(SystemExit, match="not shipped"):
+        ship.main()
