@@ -56,8 +56,12 @@ def three_images(measured: Measured, li: Image | None = None) -> Tensor:
     if li is None:
         li = measured.reconstruct(measured.interpolated())
     images = torch.stack([attenuation(image) for image in (measured.image, bhc(measured), li)])
-    hidden = torch.from_numpy(np.asarray(binary_dilation(measured.metal)))  # by a plus of 3 x 3
-    return torch.where(hidden, WATER_MU, images)
+    return torch.where(torch.from_numpy(hidden(measured.metal)), WATER_MU, images)
+
+
+def hidden(metal: Mask) -> Mask:
+    """Return what the network does not see: metal, widened by a plus of 3 x 3."""
+    return np.asarray(binary_dilation(metal))
 
 
 @torch.no_grad()
@@ -72,8 +76,8 @@ def cnnmar(model: CNNMAR, measured: Measured, li: Image | None = None) -> Image:
 
 
 def make_prior(hu: Image, metal: Mask) -> Image:
-    """Make soft tissue flat, fading over at its edges, and fill the metal with what lies nearest to it."""
-    image = np.maximum(_filled(hu, metal), np.float32(AIR_HU))
+    """Make soft tissue flat, fading over at its edges, and fill what was hidden with what lies nearest to it."""
+    image = np.maximum(_filled(hu, hidden(metal)), np.float32(AIR_HU))
     air_below, bone_above = cluster(image, START_HU)
     water = (image >= air_below) & (image < max(bone_above, LEAST_BONE_HU))
     if not water.any() or water.all():

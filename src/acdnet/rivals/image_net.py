@@ -15,13 +15,16 @@ LEVELS = 4
 
 
 def double(before: int, after: int) -> nn.Sequential:
-    """Make two convolutions with batch normalisation."""
+    """Make two convolutions with batch normalisation: by the slice's own statistics, as in training, where it is alone.
+
+    Fixed statistics would be others than those it learnt with.
+    """
     return nn.Sequential(
         nn.Conv2d(before, after, 3, padding=1),
-        nn.BatchNorm2d(after),
+        nn.BatchNorm2d(after, track_running_stats=False),
         nn.ReLU(inplace=True),
         nn.Conv2d(after, after, 3, padding=1),
-        nn.BatchNorm2d(after),
+        nn.BatchNorm2d(after, track_running_stats=False),
         nn.ReLU(inplace=True),
     )
 

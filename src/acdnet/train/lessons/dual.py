@@ -81,7 +81,7 @@ def on_grid(metal: NDArray[np.bool_], grid: int) -> NDArray[np.bool_]:
 class DualLesson:
     """Batches hold one slice: observed, clean image, clean sinogram."""
 
-    calibration = 12  # whole slices
+    calibration = 0  # every slice is normalised by itself
     called = "whole slices"
 
     def check(self, config: TrainConfig, processes: int) -> None:
