@@ -17,12 +17,14 @@ from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import Contestant, check_unseen, contestant, contestants
 from acdnet.evaluate.groups import size_groups
 from acdnet.evaluate.lesions import CONTRAST_HU, draw_disc, lesion_retention, with_disc
-from acdnet.evaluate.report import all_tables, latex, markdown, table_one
+from acdnet.evaluate.report import latex, markdown
 from acdnet.evaluate.run import Evaluation, evaluate
 from acdnet.evaluate.statistics import compare
+from acdnet.evaluate.tables import Sheet, all_tables, ranked, table_one
 from acdnet.model.border import decompose_hu, to_hu
 from acdnet.model.inference import InferenceACDNet
 from acdnet.reduction.reducer import make_reducer, reduce_slice
+from acdnet.weights.card import Training
 from acdnet.weights.save import save_model
 from tests.helpers import SMALL, make_model
 from tests.train.make import small_store
@@ -50,14 +52,39 @@ def test_all_methods_on_a_store(protocol: str, request: pytest.FixtureRequest) -
     for sheet in sheets:
         assert all(len(row) == len(sheet.columns) for row in sheet.rows)
         assert sheet.rows[0][0] in markdown(sheet)
+        assert "nan" not in markdown(sheet)
         assert r"\toprule" in latex(sheet)
 
 
-def test_li_of_a_case_is_the_li_of_the_pair(clinical: Path) -> None:
+def test_li_is_that_of_the_pair_where_raw_data_made_it(benchmark: Path) -> None:
+    case = Case.read(open_pairs(benchmark), 1)
+    assert np.array_equal(contestant("li").run(case), case.pair.li)
+
+
+def test_li_is_made_of_what_all_methods_are_given(clinical: Path) -> None:
     case = Case.read(open_pairs(clinical), 1)
     ours = contestant("li").run(case)
-    assert np.array_equal(ours, case.pair.li)
-    assert np.abs(method("li")(case.measured) - ours).mean() < 1.0  # the store rounds to quarters of a HU
+    assert np.array_equal(ours, method("li")(case.measured))
+    assert np.abs(ours - case.pair.li).mean() < 1.0  # the store rounds to quarters of a HU
+
+
+def test_numbers_of_a_cell_are_ranked_apart() -> None:
+    ranks = (
+        ranked([40.0, 42.0, 41.0], 1) | ranked([0.9, 0.8, 0.8], 1, 1) | ranked([float("nan"), 3.0, 2.0], 2, least=True)
+    )
+    rows = [["a", "40 / 0.9", "-"], ["b", "42 / 0.8", "3"], ["c", "41 / 0.8", "2"]]
+    sheet = Sheet("t", "n", ["method", "x", "y"], rows, ranks)
+    text = markdown(sheet)
+    assert "| a | 40 / **0.9** | - |" in text
+    assert "| b | **42** / *0.8* | *3* |" in text
+    assert "| c | *41* / *0.8* | **2** |" in text
+    assert r"\textbf{42} / \textit{0.8}" in latex(sheet)
+
+
+def test_a_method_that_makes_no_numbers_is_refused(clinical: Path) -> None:
+    broken = Contestant("broken", 0, lambda case: np.full_like(case.pair.clean, np.nan))
+    with pytest.raises(InputRefused, match="broken makes numbers of it that are not finite"):
+        list(evaluate(open_pairs(clinical), Evaluation([broken]), count=1))
 
 
 def test_a_network_begins_with_what_it_was_trained_with(clinical: Path, tmp_path: Path) -> None:
@@ -181,7 +208,8 @@ def test_unknown_and_doubled_methods_are_refused() -> None:
 
 def test_f52_a_model_is_not_scored_on_patients_it_learnt_from(clinical: Path) -> None:
     pairs = open_pairs(clinical)
-    seen = Contestant("seen", 1, lambda case: case.pair.li, patients=frozenset(marks([pairs])[:2]))
+    training = Training("some", "clinical", 1, 1.0, patients=marks([pairs])[:2])
+    seen = Contestant("seen", 1, lambda case: case.pair.li, training=training)
     with pytest.raises(InputRefused, match="seen was trained on 2 of its"):
         check_unseen([*contestants(["li", "acdnet"]), seen], pairs)
     check_unseen(contestants(["li", "acdnet"]), pairs)

@@ -73,9 +73,11 @@ def test_hu_errors_by_region() -> None:
     truth[10:15, 10:15] = 600
     metal = NO_METAL.copy()
     metal[20:22, 20:22] = True
+    truth[30:33, 30:33] = -850  # lung
     areas = regions(truth, metal)
+    assert areas["body"].sum() == 900 - 4
     assert areas["bone"].sum() == 25
-    assert areas["soft"].sum() == 900 - 25 - 4
+    assert areas["soft"].sum() == 900 - 25 - 4 - 9
     assert not (areas["ring"] & metal).any()
     image = truth + np.float32(10)
     image[10, 10] += 40

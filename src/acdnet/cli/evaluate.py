@@ -118,12 +118,15 @@ def _draw_network(evaluation: Any, names: list[str], out: Path) -> list[Path]:
 def _show(evaluation: Any, kept: Any, console: Any) -> None:
     from rich.table import Table
 
-    from acdnet.evaluate.report import all_tables
+    from acdnet.evaluate.tables import SEPARATOR, all_tables
+
+    styles = ("{}", "[bold]{}[/]", "[italic]{}[/]")
 
     for sheet in all_tables(evaluation, kept):
         table = Table(sheet.columns[0], title=sheet.title, caption=sheet.note, caption_justify="left")
         for column in sheet.columns[1:]:
             table.add_column(column, justify="right")
-        for row, best in zip(sheet.rows, sheet.best, strict=True):
-            table.add_row(*(f"[bold]{text}[/]" if n in best else text for n, text in enumerate(row)))
+        for n in range(len(sheet.rows)):
+            cells = sheet.parts(n)
+            table.add_row(*(SEPARATOR.join(styles[rank].format(text) for text, rank in cell) for cell in cells))
         console.print(table)

@@ -201,7 +201,12 @@ def some_of(total: int, count: int) -> list[int]:
 def marks(sets: Iterable[PairSet]) -> tuple[str, ...]:
     """Return a mark for every patient: it tells whether two are the same, and not who."""
     patients = {info.patient for pairs in sets for info in pairs.infos()}
-    return tuple(sorted(sha256(f"patient {patient}".encode())[:MARK] for patient in patients))
+    return tuple(sorted(mark(patient) for patient in patients))
+
+
+def mark(patient: str) -> str:
+    """Return the mark of one patient."""
+    return sha256(f"patient {patient}".encode())[:MARK]
 
 
 def check_apart(train: Iterable[PairSet], held_out: Iterable[PairSet]) -> None:

@@ -55,6 +55,11 @@ class Case:
         return Measured(image, metal, torch.from_numpy(self.sinogram), trace, geometry, "benchmark")
 
     @property
+    def li_is_given(self) -> bool:
+        """Whether LI is that of the pair; elsewhere it is made of the image, which has lost what lies above 16 bits."""
+        return self.protocol == "syndeeplesion"
+
+    @property
     def image_geometry(self) -> FanBeam:
         """Return a scanner around the image: not the one of its raw data."""
         return FanBeam.of(len(self.pair.corrupted), self.pixel_mm)

@@ -16,10 +16,13 @@ from acdnet.model.acdnet import ACDNet
 from acdnet.model.border import decompose_hu, in_range, to_hu
 from acdnet.model.inference import InferenceACDNet
 from acdnet.physics.beside import ended
+from acdnet.weights.card import Training
 from acdnet.weights.load import read_model
 from acdnet.weights.shipped import find_model
 
 Image = NDArray[np.float32]
+FIRST_NAMES = {"li": "LI", "tracefit": "trace fit"}
+"""First images of ACDNet, for people."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,15 @@ class Contestant:
     run: Callable[[Case], Image]
     starts_from_li: bool = False
     """Whether the time that LI takes is part of what it costs."""
-    patients: frozenset[str] = frozenset()
-    """Marks of the patients that it learnt from, as far as its card says."""
+    training: Training | None = None
+    """What it has seen, as far as its card says."""
+    begins_with: str = ""
+    """The corrected image that a network is given."""
+
+    @property
+    def patients(self) -> frozenset[str]:
+        """Marks of the patients that it learnt from."""
+        return frozenset(self.training.patients if self.training else ())
 
 
 def contestant(name: str) -> Contestant:
@@ -49,14 +59,25 @@ def contestant(name: str) -> Contestant:
         return Contestant(name.upper(), 0, lambda case: run(case.measured))
     model, card = read_model(find_model("default" if name == "acdnet" else name))
     label = "ACDNet" if name == "acdnet" else card.name
-    patients = frozenset(card.training.patients if card.training else ())
     if isinstance(model, ACDNet):
         fast = InferenceACDNet(model)
-        from_li = fast.config.first == "li"
-        return Contestant(label, card.parameters, lambda case: reduce(fast, case), from_li, patients)
-    from acdnet.rivals.run import run_rival
+        return Contestant(
+            label,
+            card.parameters,
+            lambda case: reduce(fast, case),
+            starts_from_li=fast.config.first == "li",
+            training=card.training,
+            begins_with=FIRST_NAMES[fast.config.first],
+        )
+    from acdnet.rivals.run import BEGIN_WITH, run_rival
 
-    return Contestant(label, card.parameters, lambda case: run_rival(model, case.measured), False, patients)
+    return Contestant(
+        label,
+        card.parameters,
+        lambda case: run_rival(model, case.measured),
+        training=card.training,
+        begins_with=BEGIN_WITH[card.config.network],
+    )
 
 
 def contestants(names: list[str]) -> list[Contestant]:
@@ -88,15 +109,17 @@ def reduce(model: InferenceACDNet, case: Case) -> Image:
 
 
 def first_image(model: InferenceACDNet, case: Case) -> Image:
-    """Return what a network begins with: the LI that came with the pair, or what `reduce` would make of the slice.
+    """Return what a network begins with: the LI of the pair, where it is given, or what is made of the measured slice.
 
     Where raw data are missing, so that it cannot be made, what came with the pair is taken.
     """
     name, pair = model.config.first, case.pair
+    if name == "li":
+        return _li(case)
     lost = case.protocol == "syndeeplesion" and case.sinogram is None
-    return pair.first(name) if name == "li" or (lost and pair.tracefit is not None) else method(name)(case.measured)
+    return pair.first(name) if lost and pair.tracefit is not None else method(name)(case.measured)
 
 
 def _li(case: Case) -> Image:
-    """Take the LI image that came with the pair."""
-    return case.pair.li
+    """Return the LI image: that of the pair, where raw data made it; else that of the slice."""
+    return case.pair.li if case.li_is_given else method("li")(case.measured)

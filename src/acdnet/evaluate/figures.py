@@ -22,25 +22,32 @@ from acdnet.units import HU_CEILING, HU_PER_UNIT
 
 WINDOW_HU = (-175.0, 275.0)
 DIFFERENCE_HU = 200.0
-COLOURS = ("#9aa0a6", "#f28b82", "#fdd663", "#81c995", "#78d9ec", "#8ab4f8", "#c58af9")
+COLOURS = ("#9aa0a6", "#f28b82", "#fdd663", "#81c995", "#78d9ec", "#8ab4f8", "#c58af9", "#ff8bcb", "#d7ae8d")
+STYLES = ("-", "--", ":")
+"""Of lines, when all colours have been used."""
+PANELS = 7
+"""Side by side; further methods go below."""
 
 
 def draw_panels(evaluation: Evaluation, path: Path) -> None:
-    """Draw a row per case: truth and every method with its scores, metal in red."""
+    """Draw each case: truth and every method with its scores, metal in red. Many methods take several rows."""
     names = [one.name for one in evaluation.methods]
-    figure, axes = _grid(len(evaluation.shown), len(names) + 1, 2.4, 2.75)
+    high = -(-(len(names) + 1) // PANELS)  # rows of a case, as even as they can be
+    wide = -(-(len(names) + 1) // high)
+    figure, axes = _grid(high * len(evaluation.shown), wide, 2.4, 2.75)
     shown = sorted(evaluation.shown, key=lambda one: -one[0].metal_pixels)
     for row, (case, images) in enumerate(shown):
-        pair = case.pair
-        show(axes[row, 0], pair.clean, pair.metal, *WINDOW_HU)
-        axes[row, 0].set_ylabel(f"{case.metal_pixels} px of metal", color=INK)
-        for column, name in enumerate(names, 1):
+        pair, own = case.pair, axes[row * high : (row + 1) * high].flat
+        show(own[0], pair.clean, pair.metal, *WINDOW_HU)
+        own[0].set_ylabel(f"{case.metal_pixels} px of metal", color=INK)
+        own[0].set_title("truth", color=INK)
+        for axis, name in zip(own[1:], names, strict=False):
             found = score(images[name], pair.clean, pair.metal)
-            show(axes[row, column], images[name], pair.metal, *WINDOW_HU)
-            axes[row, column].set_xlabel(f"{found.window_psnr:.1f} dB / {found.window_ssim:.3f}", color=INK, fontsize=9)
-        if row == 0:
-            for axis, title in zip(axes[0], ("truth", *names), strict=True):
-                axis.set_title(title, color=INK)
+            show(axis, images[name], pair.metal, *WINDOW_HU)
+            axis.set_title(name, color=INK)
+            axis.set_xlabel(f"{found.window_psnr:.1f} dB / {found.window_ssim:.3f}", color=INK, fontsize=9)
+        for axis in own[len(names) + 1 :]:
+            axis.set_axis_off()
     save(
         figure,
         path,
@@ -94,9 +101,11 @@ def draw_sizes(evaluation: Evaluation, path: Path) -> None:
     for n, one in enumerate(evaluation.methods):
         results = sorted(evaluation.of(one.name), key=lambda result: result.metal_pixels)
         pixels, psnr = ([r.metal_pixels for r in results], [r.scores.window_psnr for r in results])
-        colour = COLOURS[n % len(COLOURS)]
+        colour, style = COLOURS[n % len(COLOURS)], STYLES[n // len(COLOURS) % len(STYLES)]
         axis.scatter(pixels, psnr, s=12, alpha=0.6, color=colour, linewidths=0)
-        axis.plot(*_trend(np.asarray(pixels), np.asarray(psnr)), color=colour, label=one.name, linewidth=2)
+        axis.plot(
+            *_trend(np.asarray(pixels), np.asarray(psnr)), color=colour, label=one.name, linewidth=2, linestyle=style
+        )
     axis.set_xscale("log")
     axis.set_xticks([20, 50, 100, 200, 500, 1000, 2000])
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))

@@ -36,6 +36,5 @@ def size_groups(pixels: list[int]) -> list[Group]:
             least = int(min((size for size in part if size > groups[-1].most), default=0))
             if not least:
                 continue
-        most = int(max(size for size in ordered if size <= most))
         groups.append(Group(least, most))
     return groups[::-1]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import correlate1d, distance_transform_edt, uniform_filter
+from scipy.ndimage import binary_fill_holes, correlate1d, distance_transform_edt, uniform_filter
 
 from acdnet.units import mu_from_hu
 
@@ -23,6 +23,7 @@ WINDOW_MU = 0.5
 """Upper end of the scored window in 1/cm; the lower end is 0 (air)."""
 
 BODY_HU = -500.0
+"""The body is what lies above, and all that it encloses, such as lungs."""
 SOFT_TISSUE_HU = (-200.0, 200.0)
 BONE_HU = 200.0
 RING = 10
@@ -69,7 +70,7 @@ def window_psnr(hu: Image, truth_hu: Image, metal: Mask) -> float:
 
 def regions(truth_hu: Image, metal: Mask) -> dict[str, Mask]:
     """Return where the errors in HU are taken: body, soft tissue, bone, and a ring round the metal; no metal in any."""
-    body = (truth_hu > BODY_HU) & ~metal
+    body = binary_fill_holes((truth_hu > BODY_HU) | metal) & ~metal
     low, high = SOFT_TISSUE_HU
     around = distance_transform_edt(~metal) <= RING if metal.any() else metal
     return {

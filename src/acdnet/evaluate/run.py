@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.baselines.method import method
-from acdnet.data.pairs import PairSet, some_of
+from acdnet.data.pairs import PairSet, mark, some_of
+from acdnet.errors import InputRefused
 from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import Contestant
 from acdnet.evaluate.metrics import Scores, score
@@ -39,7 +40,12 @@ class Result:
         hu = {f"{kind}_{area}_hu": getattr(s, kind)[area] for kind in ("rmse", "mae") for area in AREAS}
         window = {"window_psnr": s.window_psnr, "window_ssim": s.window_ssim}
         paper = {"paper_psnr": s.paper_psnr, "paper_ssim": s.paper_ssim}
-        named: dict[str, str | float] = {"case": self.case, "metal_pixels": self.metal_pixels, "method": self.method}
+        named: dict[str, str | float] = {
+            "case": self.case,
+            "patient": mark(self.patient),
+            "metal_pixels": self.metal_pixels,
+            "method": self.method,
+        }
         needless = {f"needless_{tissue}_hu": value for tissue, value in self.needless.items()}
         return named | {"seconds": self.seconds} | window | paper | hu | needless
 
@@ -70,7 +76,9 @@ def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int =
         for one in evaluation.methods:
             start = time.perf_counter()
             image = one.run(replace(case))  # a fresh one: nobody profits from what was projected before
-            seconds = time.perf_counter() - start + (li_seconds if one.starts_from_li else 0.0)
+            seconds = time.perf_counter() - start + (li_seconds if one.starts_from_li and case.li_is_given else 0.0)
+            if not np.isfinite(image[~case.pair.metal]).all():
+                raise InputRefused(f"{case.info.name}: {one.name} makes numbers of it that are not finite")
             scores = score(image, case.pair.clean, case.pair.metal)
             needed, patient = needless(image, case), case.info.patient
             found = Result(case.info.name, case.metal_pixels, one.name, seconds, scores, needed, patient)

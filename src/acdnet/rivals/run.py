@@ -13,6 +13,8 @@ from acdnet.rivals.observed import observe, to_hu
 
 LABELS = {"cnnmar": "CNNMAR", "dudonet": "DuDoNet", "dscmar": "DSCMAR", "dudonet++": "DuDoNet++"}
 """Names of the kinds of networks, for people."""
+BEGIN_WITH = {"cnnmar": "BHC, LI", "dudonet": "LI", "dscmar": "LI", "dudonet++": "no correction"}
+"""The corrected images that they are given."""
 
 
 @torch.no_grad()

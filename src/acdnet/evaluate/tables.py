@@ -1,0 +1,186 @@
+"""Tables of an evaluation, as texts: those of the paper, and what else is worth knowing."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from acdnet.evaluate.groups import Group, size_groups
+from acdnet.evaluate.lesions import CONTRAST_HU, DIAMETER_MM, Retention
+from acdnet.evaluate.run import AREAS, Evaluation, Result
+from acdnet.evaluate.statistics import by_patient, compare
+from acdnet.evaluate.untouched import ARTIFACT_HU, FAR_MM, TISSUES
+
+SEPARATOR = " / "
+"""Between two numbers of one cell."""
+NOTES = {
+    "window": "PSNR (dB) / SSIM of the window 0 to 0.5 / cm, without metal",
+    "paper": "PSNR (dB) / SSIM as in the paper's tables: each image stretched from its own range to 8 bits, so that "
+    "one bright pixel moves the score by several dB",
+    "hu": "RMSE / MAE of the body in HU, without metal",
+}
+RANKED = "; the best is bold, the second best in italics"
+
+Ranks: TypeAlias = dict[tuple[int, int, int], int]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of texts. A cell may hold two numbers."""
+
+    title: str
+    note: str
+    columns: list[str]
+    rows: list[list[str]]
+    ranks: Ranks = field(default_factory=dict)
+    """1 or 2 by row, column and place in the cell: the best and the second best."""
+
+    def parts(self, row: int) -> list[list[tuple[str, int]]]:
+        """Return a row cell by cell, each text with its rank, 0 if it has none."""
+        cells = [text.split(SEPARATOR) for text in self.rows[row]]
+        return [[(text, self.ranks.get((row, n, k), 0)) for k, text in enumerate(cell)] for n, cell in enumerate(cells)]
+
+
+def ranked(values: Sequence[float], column: int, place: int = 0, least: bool = False) -> Ranks:
+    """Rank the methods in a column; equal ones share a rank."""
+    ordered = sorted({value for value in values if math.isfinite(value)}, reverse=not least)[:2]
+    return {(row, column, place): ordered.index(value) + 1 for row, value in enumerate(values) if value in ordered}
+
+
+def table_one(evaluation: Evaluation, convention: str) -> Sheet:
+    """Return Table 1 of the paper in one convention: methods by metal size, largest first, and the average."""
+    groups = size_groups([result.metal_pixels for result in evaluation.of(evaluation.methods[0].name)])
+    columns = ["method", *(group.title for group in groups), "average"]
+    values = [_by_group(evaluation.of(one.name), groups, convention) for one in evaluation.methods]
+    rows = [
+        [one.name, *(_text(cell, convention) for cell in cells)]
+        for one, cells in zip(evaluation.methods, values, strict=True)
+    ]
+    ranks: Ranks = {}
+    for n in range(len(columns) - 1):
+        for place in range(2):
+            ranks |= ranked([cells[n][place] for cells in values], n + 1, place, least=convention == "hu")
+    return Sheet(f"By metal size ({convention})", NOTES[convention] + RANKED, columns, rows, ranks)
+
+
+def _by_group(results: list[Result], groups: list[Group], convention: str) -> list[tuple[float, float]]:
+    parts = [[r for r in results if group.holds(r.metal_pixels)] for group in groups]
+    return [_mean(part, convention) for part in (*parts, results)]
+
+
+def _mean(results: list[Result], convention: str) -> tuple[float, float]:
+    if convention == "hu":  # a body may be missing in an image
+        return _known([r.scores.rmse["body"] for r in results]), _known([r.scores.mae["body"] for r in results])
+    pairs = [(getattr(r.scores, f"{convention}_psnr"), getattr(r.scores, f"{convention}_ssim")) for r in results]
+    first, second = np.mean(np.asarray(pairs, float), axis=0)
+    return float(first), float(second)
+
+
+def _known(values: list[float]) -> float:
+    """Return the mean of all that is a number."""
+    return float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
+
+
+def _text(cell: tuple[float, float], convention: str) -> str:
+    if convention == "hu":
+        return f"{cell[0]:.1f}{SEPARATOR}{cell[1]:.1f}"
+    return f"{cell[0]:.2f}{SEPARATOR}{cell[1]:.4f}"
+
+
+def table_regions(evaluation: Evaluation) -> Sheet:
+    """Return RMSE in HU by region."""
+    found = [evaluation.of(one.name) for one in evaluation.methods]
+    values = [[_known([r.scores.rmse[area] for r in results]) for area in AREAS] for results in found]
+    rows = [[one.name, *(_hu(value) for value in cells)] for one, cells in zip(evaluation.methods, values, strict=True)]
+    ranks: Ranks = {}
+    for n in range(len(AREAS)):
+        ranks |= ranked([cells[n] for cells in values], n + 1, least=True)
+    note = "RMSE in HU: body, soft tissue (-200 to 200 HU), bone (over 200 HU), ring of 10 pixels round the metal"
+    return Sheet("By region", note + RANKED, ["method", *AREAS], rows, ranks)
+
+
+def table_needless(evaluation: Evaluation) -> Sheet:
+    """Return how much each method changes what needs no change."""
+    rows = []
+    for one in evaluation.methods:
+        found = evaluation.of(one.name)
+        cells = [_known([r.needless.get(tissue, math.nan) for r in found]) for tissue in TISSUES]
+        rows.append([one.name, *(_hu(cell) for cell in cells)])
+    where = f"over {FAR_MM / 10:g} cm from metal and where the artifact is below {ARTIFACT_HU:g} HU"
+    return Sheet("Left alone", f"mean absolute change in HU, {where}", ["method", "soft tissue", "bone"], rows)
+
+
+def _hu(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.1f}"
+
+
+def table_two(evaluation: Evaluation) -> Sheet:
+    """Return Table 2 of the paper, parameters and seconds a slice, here on this machine; and what a network learnt."""
+    rows = []
+    for one in evaluation.methods:
+        seconds = statistics.median(result.seconds for result in evaluation.of(one.name))
+        cost = [f"{one.parameters:,}" if one.parameters else "-", f"{seconds:.3f}"]
+        t = one.training
+        learnt = [t.protocol, f"{t.patches_seen:,}", f"{t.hours:g}"] if t else ["-"] * 3
+        rows.append([one.name, *cost, one.begins_with or "-", *learnt])
+    note = (
+        "median seconds a slice on this machine's CPU, from raw data where there are any, else from the image; "
+        "networks include what they begin with. Examples are patches of different sizes, or whole slices; hours are "
+        "those of training"
+    )
+    columns = ["method", "parameters", "seconds a slice", "begins with", "trained in", "examples", "hours"]
+    return Sheet("Cost", note, columns, rows)
+
+
+def table_tests(evaluation: Evaluation, convention: str) -> Sheet:
+    """Return p-values of every method against the best, over images and over patients, for PSNR."""
+    key = f"{convention}_psnr"
+    psnr = {one.name: [getattr(r.scores, key) for r in evaluation.of(one.name)] for one in evaluation.methods}
+    patients = [r.patient for r in evaluation.of(evaluation.methods[0].name)]
+    top = max(psnr, key=lambda name: statistics.fmean(psnr[name]))
+    rows = []
+    for name, values in psnr.items():
+        found = compare(values, psnr[top])
+        of_patients = compare(by_patient(values, patients), by_patient(psnr[top], patients))
+        cells = ["best"] * 3 if name == top else [_p(found.t_test), _p(found.wilcoxon), _p(of_patients.t_test)]
+        rows.append([name, f"{statistics.fmean(values):.2f}", *cells])
+    note = (
+        f"PSNR ({convention}) against {top}, over {len(patients)} images as in the paper, and over the means of "
+        f"{len(set(patients))} patients: images of one patient are not independent; not corrected for several tests"
+    )
+    columns = ["method", "mean PSNR", "p, paired t-test", "p, Wilcoxon", "p, t-test of patients"]
+    ranks = ranked([statistics.fmean(values) for values in psnr.values()], 1)
+    return Sheet(f"Significance ({convention})", note, columns, rows, ranks)
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def table_lesions(kept: list[Retention]) -> Sheet:
+    """Return the share of a small lesion's contrast that each method keeps."""
+    places = list(dict.fromkeys(one.place for one in kept))
+    rows = []
+    for name in dict.fromkeys(one.method for one in kept):
+        cells = [[one.kept for one in kept if (one.method, one.place) == (name, place)] for place in places]
+        rows.append([name, *(f"{np.mean(cell):.1%} ({min(cell):.0%})" for cell in cells)])
+    note = (
+        f"contrast kept of discs of {DIAMETER_MM:g} mm and {CONTRAST_HU:g} HU, mean and (worst); models whose card "
+        "says so were trained with lesions of many sizes and contrasts put in"
+    )
+    return Sheet("Lesion retention", note, ["method", *places], rows)
+
+
+def all_tables(evaluation: Evaluation, kept: list[Retention]) -> list[Sheet]:
+    """Return all tables, the headline first."""
+    by_size = [table_one(evaluation, convention) for convention in ("window", "paper", "hu")]
+    tests = [table_tests(evaluation, convention) for convention in ("window", "paper")]
+    rest = [table_regions(evaluation), table_needless(evaluation), table_two(evaluation)]
+    return [*by_size, *rest, *tests, *([table_lesions(kept)] if kept else [])]
