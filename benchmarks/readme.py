@@ -145,11 +145,33 @@ def preview() -> None:
         )
 
 
+def rivals() -> None:
+    """Measure a training step and a slice of every learned method."""
+    from acdnet.config import NETWORKS
+    from benchmarks.rivals import COLUMNS, measure
+
+    table = markdown(COLUMNS, (row.cells() for row in measure(list(NETWORKS))), texts=1)
+    put(ROOT / "docs" / "rivals.md", "rivals table", table)
+
+
 def main() -> None:
     """Write the parts that are asked for."""
     parts = {
         part.__name__: part
-        for part in (demo, bench, training, reduction, phantoms, trust, beside, physics, methods, preview, viewer)
+        for part in (
+            demo,
+            bench,
+            training,
+            reduction,
+            phantoms,
+            trust,
+            beside,
+            physics,
+            methods,
+            preview,
+            viewer,
+            rivals,
+        )
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *parts], default=[])

@@ -12,7 +12,7 @@ from acdnet.data.pairs import open_pairs
 from acdnet.data.recipe import Recipe
 from acdnet.weights.card import read_card
 from acdnet.weights.shipped import find_model
-from benchmarks import beside, patchwise, reduction, ship, tried, trust
+from benchmarks import beside, patchwise, reduction, rivals, ship, tried, trust
 from benchmarks.literal import LiteralACDNet
 from benchmarks.model import alternate, operations
 from benchmarks.readme import markdown, put
@@ -108,3 +108,12 @@ def test_a_model_is_shipped_under_its_name_with_another_end(tmp_path: Path, monk
     monkeypatch.setattr(ship, "LARGEST_BYTES", 1000)
     with pytest.raises(SystemExit, match="not shipped"):
         ship.main()
+
+
+def test_steps_and_slices_of_learned_methods_are_timed() -> None:
+    (row,) = rivals.measure(["cnnmar"], rounds=1, size=64, slices=2)
+    assert len(row.cells()) == len(rivals.COLUMNS)
+    assert row.parameters == 28_929
+    assert row.seconds > 0
+    assert row.slice_seconds > 0
+    assert 0.1 < row.gigabytes < 3

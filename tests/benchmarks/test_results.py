@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import shipped_models
 from benchmarks import results
 
@@ -42,7 +44,7 @@ def test_scores_of_a_card_are_means_by_split_protocol_and_size(folder: Path) -> 
 
 def test_a_model_is_scored_again_when_its_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(results, "_acdnet", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(results, "_acdnet", lambda *arguments, **_: asked.append(arguments))
     copy = folder / "model.safetensors"
     shipped = shipped_models()["cnnmar"]
     copy.write_bytes(shipped.read_bytes())
@@ -60,6 +62,9 @@ def test_a_model_is_scored_again_when_its_file_changes(folder: Path, monkeypatch
     copy.write_bytes(shipped.read_bytes() + b"\0")
     score()
     assert len(asked) == 2
+    monkeypatch.setattr(results, "code", lambda: "changed")
+    score()
+    assert len(asked) == 3
 
 
 @pytest.mark.parametrize(("protocol", "lesions"), [("clinical", str(results.LESIONS)), ("syndeeplesion", "0")])
@@ -69,3 +74,57 @@ def test_lesions_are_for_images(protocol: str, lesions: str, folder: Path, monke
     results.score(given(folder, "input,li"), protocol, "test")
     (arguments,) = asked
     assert arguments[arguments.index("--lesions") + 1] == lesions
+
+
+def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """The command from its arguments to page and cards, with slices that were skipped, and nothing computed."""
+
+    def acdnet(*arguments: str, fine: tuple[int, ...] = (0,)) -> None:
+        if arguments[0] == "simulate":
+            assert results.SKIPPED in fine
+            return
+        scores = Path(arguments[arguments.index("--out") + 1])
+        scores.mkdir()
+        row = {"metal_pixels": 9, "window_psnr": 41.0, "rmse_soft_hu": 21.0}
+        rows = [{"method": name, **row} for name in ("ACDNet", "cnnmar")]
+        (scores / "report.json").write_text(json.dumps({"scores": rows, "pairs": 1}))
+        (scores / "tables.md").write_text("# Evaluation\n\nNo device.\n\n## By metal size (window)\n\n| a |\n")
+        for name in ("panels.png", "sizes.png"):
+            (scores / name).write_bytes(b"png")
+
+    pictures, cards = tmp_path / "pictures", tmp_path / "cards"
+    pictures.mkdir()
+    cards.mkdir()
+    copies = {}
+    for name, path in shipped_models().items():
+        copies[name] = cards / path.name
+        copies[name].write_bytes(path.read_bytes())
+        card_path(copies[name]).write_bytes(card_path(path).read_bytes())
+    monkeypatch.setattr(results, "_acdnet", acdnet)
+    monkeypatch.setattr(results, "shipped_models", lambda: copies)
+    monkeypatch.setattr(results, "find_model", lambda name: copies["clinical-s" if name == "default" else name])
+    monkeypatch.setattr(results, "PAGE", tmp_path / "results.md")
+    monkeypatch.setattr(results, "PICTURES", pictures)
+    monkeypatch.setattr(results.models, "main", lambda: print("models written"))
+    arguments = ["results", "somewhere/private", "--folder", str(folder), "--methods", "input,li,cnnmar,acdnet,"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    results.main()
+    page = (tmp_path / "results.md").read_text()
+    assert "private" not in page
+    assert page.count("### By metal size (window)") == 4
+    assert len(list(pictures.iterdir())) == 8
+    for name in ("clinical-s", "cnnmar"):
+        assert read_card(copies[name]).scores["test, clinical, metal all sizes: window dB"] == 41.0
+    assert read_card(copies["benchmark-s"]).scores == read_card(shipped_models()["benchmark-s"]).scores
+    assert "models written" in capsys.readouterr().out
+
+
+def test_networks_that_acdnet_is_compared_with_come_first() -> None:
+    names = results.in_order()
+    assert names[0] == "cnnmar"
+    assert set(names) == set(shipped_models())
+
+
+def test_a_card_does_not_lose_its_scores(folder: Path) -> None:
+    with pytest.raises(SystemExit, match="was not scored"):
+        results.put_scores(shipped_models()["cnnmar"], results.card_scores(folder, "another"))
