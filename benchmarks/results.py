@@ -46,12 +46,12 @@ TITLES = {
 HEAD = """Compare with care:
 
 - `benchmark-s` and `clinical-s` are small ACDNets with coarse blocks that begin with a trace fit, a classical method
-  of this project (`TRACEFIT`), where the paper's ACDNet begins with LI. What that alone gives stands in its own row. The
-  clinical one gives back what it took from rays beside the metal ([maths.md](maths.md)).
+  of this project (`TRACEFIT`), where the paper's ACDNet begins with LI. What that alone gives stands in its own row.
+  The clinical one gives back what it took from rays beside the metal ([maths.md](maths.md)).
 - `dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the published channels; the published sizes were not
   trained, and what they cost stands in [rivals.md](rivals.md). CNNMAR has its published size.
-- All were trained for hours where the papers trained for days, ACDNet longer than the others: the tables of cost say how
-  long, on what, and in which protocol. Methods that learnt in one protocol are shown in the other one, too.
+- All were trained for hours where the papers trained for days, ACDNet longer than the others: the tables of cost say
+  how long, on what, and in which protocol. Methods that learnt in one protocol are shown in the other one, too.
 - In the clinical protocol no method has raw data: sinograms are projected from the image.
 - `paper` scores are only for comparing with the paper's tables."""
 
@@ -180,10 +180,9 @@ def told(given: argparse.Namespace) -> str:
     words += ["--shapes SHAPES"] if given.shapes else []
     words += [f"--exclude {given.exclude}"] if given.exclude else []
     words += [f"--pairs {given.pairs}"] if given.pairs != PAIRS else []
-    names = (
-        Path(name).parent.name if name.endswith("/model.safetensors") else name for name in given.methods.split(",")
-    )
-    return " ".join([*words, f"--methods {','.join(names)}"])
+    names = [name.strip() for name in given.methods.split(",") if name.strip()]
+    shown = [f"runs/{Path(name).parent.name}/{Path(name).name}" if "/" in name else name for name in names]
+    return " ".join([*words, f"--methods {','.join(shown)}"])
 
 
 def page(folder: Path, command: str) -> str:

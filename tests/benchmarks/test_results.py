@@ -12,7 +12,7 @@ import pytest
 
 from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import shipped_models
-from benchmarks import results
+from benchmarks import models, results
 
 
 def given(folder: Path, methods: str) -> argparse.Namespace:
@@ -105,7 +105,7 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(results, "find_model", lambda name: copies["clinical-s" if name == "default" else name])
     monkeypatch.setattr(results, "PAGE", tmp_path / "results.md")
     monkeypatch.setattr(results, "PICTURES", pictures)
-    monkeypatch.setattr(results.models, "main", lambda: print("models written"))
+    monkeypatch.setattr(models, "main", lambda: print("models written"))
     arguments = ["results", "somewhere/private", "--folder", str(folder), "--methods", "input,li,cnnmar,acdnet,"]
     monkeypatch.setattr(sys, "argv", arguments)
     results.main()
