@@ -22,7 +22,7 @@ from acdnet.config import CNNMARConfig
 from acdnet.physics.measured import Measured, attenuation
 from acdnet.physics.projector import project
 from acdnet.physics.trace import interpolate
-from acdnet.units import AIR_HU, WATER_MU
+from acdnet.units import AIR_HU, WATER_MU, hu_from_mu
 
 Image = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -69,7 +69,7 @@ def cnnmar(model: CNNMAR, measured: Measured, li: Image | None = None) -> Image:
     """Reduce a measured slice: network, prior, completed sinogram, reconstruction; HU."""
     device = next(model.parameters()).device
     mu = model(three_images(measured, li)[None].to(device))[0, 0].cpu()
-    prior = make_prior(1000.0 * (mu.numpy() / WATER_MU - 1.0), measured.metal)
+    prior = make_prior(hu_from_mu(mu.numpy()), measured.metal)
     S_prior = project(attenuation(prior), measured.geometry)
     filled = S_prior + interpolate(measured.sinogram - S_prior, measured.trace)
     return measured.reconstruct(torch.where(measured.trace, filled, measured.sinogram))

@@ -2,7 +2,8 @@ r"""The dual-domain networks: DuDoNet, DSCMAR and DuDoNet++. `trace` tells where
 
 DuDoNet     S = trace . f(S_LI, trace) + (1 - trace) . S_LI     X = X_LI + g(FBP(S), X_LI)
 DuDoNet++   S = trace . f(S_Y, path)   + (1 - trace) . S_Y      X = FBP(S) + g(FBP(S), Y, metal)
-DSCMAR      X' = X_LI + g(Y, X_LI)     S = P X' + trace . f(S_LI - P X', trace) inside, S_Y outside    X = FBP(S)
+DSCMAR      X' = X_LI + g(Y, X_LI)
+            S = trace . (P X' + f(S_LI - P X', trace)) + (1 - trace) . S_Y      X = FBP(S)
 """
 
 from __future__ import annotations

@@ -18,9 +18,11 @@ BEGIN_WITH = {"cnnmar": "BHC, LI", "dudonet": "LI", "dscmar": "LI", "dudonet++":
 
 
 @torch.no_grad()
-def run_rival(model: CNNMAR | DualNetwork, measured: Measured) -> NDArray[np.float32]:
-    """Reduce a slice with a network in evaluation mode; HU."""
+def run_rival(
+    model: CNNMAR | DualNetwork, measured: Measured, li: NDArray[np.float32] | None = None
+) -> NDArray[np.float32]:
+    """Reduce a slice with a network in evaluation mode; HU. `li` is its LI correction, if it is known already."""
     if isinstance(model, CNNMAR):
-        return cnnmar(model, measured)
+        return cnnmar(model, measured, li)
     device = next(model.parameters()).device
-    return to_hu(model(observe(measured).to(device)).image)
+    return to_hu(model(observe(measured, li).to(device)).image)

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from acdnet.data.pairs import PairSet
 from acdnet.evaluate.cases import Case
 from acdnet.physics.measured import attenuation
-from acdnet.rivals.cnnmar import CNNMAR, cnnmar, three_images
+from acdnet.rivals.cnnmar import CNNMAR, three_images
+from acdnet.rivals.run import run_rival
 from acdnet.train.config import TrainConfig
 from acdnet.train.lessons.lesson import Batch, Terms, tensors_to
 from acdnet.train.patches import Patches, Window
@@ -84,4 +85,4 @@ class CNNMARLesson:
     def reduced(self, network: nn.Module, pairs: PairSet, index: int) -> NDArray[np.float32]:
         assert isinstance(network, CNNMAR)
         case = Case.read(pairs, index)
-        return cnnmar(network, case.measured, case.pair.li)
+        return run_rival(network, case.measured, case.pair.li)

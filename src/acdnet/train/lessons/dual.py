@@ -18,9 +18,10 @@ from acdnet.evaluate.cases import Case
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.measured import Measured
 from acdnet.rivals.dual import DualNetwork
-from acdnet.rivals.observed import observe, to_hu, water_units
+from acdnet.rivals.observed import observe, water_units
+from acdnet.rivals.run import run_rival
 from acdnet.train.config import TrainConfig
-from acdnet.train.lessons.lesson import Batch, Terms
+from acdnet.train.lessons.lesson import Batch, Terms, tensors_to
 
 Image = NDArray[np.float32]
 
@@ -37,7 +38,7 @@ class Slices:
     def __post_init__(self) -> None:
         self.counts = [len(pairs.infos()) for pairs in self.sets]
         if not all(self.counts):
-            raise InputRefused("the training data hold no pair")
+            raise InputRefused("a set of the training data holds no pair")
 
     def __getitem__(self, n: int) -> Batch:
         rng = np.random.default_rng([self.seed, n])
@@ -99,7 +100,7 @@ class DualLesson:
         return one
 
     def to(self, batch: Batch, device: torch.device) -> Batch:
-        return tuple(part.to(device) for part in batch)
+        return tensors_to(batch, device)
 
     def inputs(self, batch: Batch) -> tuple[Any, ...]:
         return batch[:1]
@@ -115,6 +116,4 @@ class DualLesson:
     def reduced(self, network: nn.Module, pairs: PairSet, index: int) -> NDArray[np.float32]:
         assert isinstance(network, DualNetwork)
         case = Case.read(pairs, index)
-        device = next(network.parameters()).device
-        with torch.no_grad():
-            return to_hu(network(observe(case.measured, case.pair.li).to(device)).image)
+        return run_rival(network, case.measured, case.pair.li)

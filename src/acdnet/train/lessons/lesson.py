@@ -76,5 +76,5 @@ class Lesson(Protocol):
 
 
 def tensors_to(batch: Batch, device: torch.device) -> Batch:
-    """Move a batch of plain tensors."""
+    """Move a batch part by part."""
     return tuple(part.to(device) for part in batch)
