@@ -195,4 +195,4 @@ def test_validation_scores_what_a_model_ends_with(tmp_path: Path) -> None:
     model = make_model(replace(SMALL, last="beside"))
     save_model(model, tmp_path / "m.safetensors", name="m", summary="for a test")
     expected = contestant(str(tmp_path / "m.safetensors")).run(Case.read(pairs, 0))
-    np.testing.assert_allclose(ACDNetLesson().reduced(model, pairs, 0), expected, atol=0.3)  # LI of the store is rounded
+    np.testing.assert_allclose(ACDNetLesson().reduced(model, pairs, 0), expected, atol=0.3)  # LI is rounded there

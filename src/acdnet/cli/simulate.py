@@ -49,7 +49,9 @@ def simulate(
     found_metal: Annotated[
         float, typer.Option(min=0, max=1, help="Share of pairs whose metal is what reduce finds (clinical only).")
     ] = 0.0,
-    sinograms: Annotated[bool, typer.Option(help="Keep sinograms in the store, for methods that begin with raw data: NMAR, trace fits, ...")] = False,
+    sinograms: Annotated[
+        bool, typer.Option(help="Keep sinograms, for methods that begin with raw data: NMAR, ...")
+    ] = False,
     tracefit: Annotated[
         bool, typer.Option(help="Keep images after a trace fit, for networks that begin with them.")
     ] = False,
