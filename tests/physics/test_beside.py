@@ -6,7 +6,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from acdnet.physics.beside import FINE_LIMIT, SMOOTH_LIMIT, ended, given_back
+from acdnet.physics.beside import FINE_LIMIT, GAIN, SMOOTH_LIMIT, ended, given_back
 from acdnet.physics.fbp import fbp
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.projector import project
@@ -73,7 +73,7 @@ def test_rays_get_back_no_more_than_the_limits() -> None:
     much = 3000 * disc(48, 70, 8)
     back = project(torch.from_numpy(given_back(much, METAL, GEOMETRY) * WATER_MU / 1000), GEOMETRY)
     assert project(torch.from_numpy(much * WATER_MU / 1000), GEOMETRY).max() > 20 * FINE_LIMIT
-    assert back.max() < 1.5 * (FINE_LIMIT + SMOOTH_LIMIT)
+    assert back.max() < 1.5 * GAIN * (FINE_LIMIT + SMOOTH_LIMIT)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e9])

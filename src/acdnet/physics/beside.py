@@ -5,7 +5,7 @@ for artifact. With P the projection, and I = 1 outside metal,
 
     d = P I . (Y - X)                  what the correction took from each ray; LI of it across the metal's trace
     d = smooth + fine                  each of them limited, ray by ray
-    X' = X + FBP(smooth + fine)
+    X' = X + c FBP(smooth + fine)      c a little above 1, as small things have no part in what is interpolated
 
 Small things beside metal come back, as most of their rays run beside it, and so do bones. Rays that graze the metal see
 its blurred edge: the trace is taken wider. An image is cut off below air, and that puts a part of strong streaks into
@@ -38,6 +38,8 @@ SMOOTH_DEGREES, SMOOTH_BINS = 4.5, 8.0
 """Standard deviations of the Gaussian that makes the smooth part."""
 SMOOTH_LIMIT, FINE_LIMIT = 0.01, 0.05
 """What a ray gets back at most, as line integrals: 0.5 mm of water, and 2.6 mm. A lesion (4 mm, 40 HU) has 0.003."""
+GAIN = 1.2
+"""c. Chosen on validation pairs: lesions near metal keep more, and nothing else is changed by more than 0.1 HU."""
 
 Image = NDArray[np.float32]
 
@@ -58,7 +60,7 @@ def given_back(taken: Image, metal: NDArray[np.bool_], geometry: FanBeam) -> Ima
     widths = (SMOOTH_DEGREES / 360 * geometry.views, SMOOTH_BINS)
     smooth = torch.from_numpy(gaussian_filter(d.numpy(), widths, mode=("wrap", "nearest")))
     back = fbp(limited(smooth, SMOOTH_LIMIT) + limited(d - smooth, FINE_LIMIT), geometry, "textbook")
-    return np.asarray(back.numpy() * (1000.0 / WATER_MU), np.float32)
+    return np.asarray(back.numpy() * (GAIN * 1000.0 / WATER_MU), np.float32)
 
 
 def widened(metal: NDArray[np.bool_], pixel_mm: float) -> Image:
