@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from acdnet.config import NETWORKS
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.train.config import from_dict, read_config
 from acdnet.train.schedule import rate
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "train"
 GOOD = '[data]\ntrain = ["a"]\n[training]\nminutes = 5\n[run]\nfolder = "r"\n'
 
 
@@ -89,3 +91,10 @@ def test_rates() -> None:
     assert rate(paper, 0.0) == 2e-4
     assert rate(paper, 50 / 300) == 1e-4
     assert rate(paper, 0.9) == pytest.approx(2e-4 / 16)
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_settings_that_are_shown_are_understood(path: Path) -> None:
+    config = read_config(path)
+    assert config.name == config.model.architecture == path.stem
+    assert config.model.network() == NETWORKS[path.stem]
