@@ -17,6 +17,7 @@ from acdnet.model import winograd
 from acdnet.model.acdnet import ACDNet, Decomposition, join
 from acdnet.model.prox import ProxX
 from acdnet.model.trunk import ResidualBlock, channels_last, down, up
+from acdnet.model.upward import add_up_
 
 SIMD_LANES = 16
 """Channels that fill one vector register of a CPU."""
@@ -39,12 +40,21 @@ class FoldedBlock(nn.Module):
         return up(f, self.factor, x).add_(x).relu_()
 
 
+class InPlaceBlock(FoldedBlock):
+    """`FoldedBlock` on a CPU: its image is overwritten."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return add_up_(x, self.conv2(self.conv1(down(x, self.factor)).relu_()), self.factor)
+
+
 class JoinedProxX(nn.Module):
     """`ProxX` with folded blocks, channels last."""
 
     def __init__(self, prox: ProxX) -> None:
         super().__init__()
-        self.trunk = channels_last(nn.Sequential(*(FoldedBlock(block) for block in prox.trunk.blocks())))
+        on_cpu = next(prox.parameters()).device.type == "cpu"
+        folded = InPlaceBlock if on_cpu else FoldedBlock
+        self.trunk = channels_last(nn.Sequential(*(folded(block) for block in prox.trunk.blocks())))
 
     def forward(self, X: Tensor, P: Tensor) -> tuple[Tensor, Tensor]:
         B, N_p, H, W = P.shape
