@@ -15,7 +15,8 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from acdnet.model import winograd
 from acdnet.model.acdnet import ACDNet, Decomposition, join
-from acdnet.model.prox import ProxX
+from acdnet.model.planar import PlanarTrunk
+from acdnet.model.prox import ProxM, ProxX
 from acdnet.model.trunk import ResidualBlock, channels_last, down, up
 from acdnet.model.upward import add_up_
 
@@ -80,6 +81,19 @@ class WinogradProxX(nn.Module):
         return winograd.unpack(packed[:1], H, W)[None], packed
 
 
+class PlanarProxM(nn.Module):
+    """`ProxM` of one image on a CPU."""
+
+    def __init__(self, prox: ProxM) -> None:
+        super().__init__()
+        folded = [FoldedBlock(block) for block in prox.trunk.blocks()]
+        self.trunk = PlanarTrunk([(block.conv1, block.conv2) for block in folded])
+        self.tau = prox.tau
+
+    def forward(self, M: Tensor) -> Tensor:
+        return (self.trunk(M) - self.tau).relu_()
+
+
 class InferenceACDNet(nn.Module):
     """A trained ACDNet for inference only, on the device of the model it is made from; it cannot be trained or moved.
 
@@ -92,6 +106,8 @@ class InferenceACDNet(nn.Module):
         self.network = copy.deepcopy(model).eval().requires_grad_(False)
         self.one_by_one = next(model.parameters()).device.type == "cpu"
         _replace(self.network, ProxX, WinogradProxX if self.one_by_one and _wastes_lanes(model) else JoinedProxX)
+        if self.one_by_one:
+            _replace(self.network, ProxM, PlanarProxM)
         fold(self.network)
 
     def train(self, mode: bool = True) -> InferenceACDNet:  # noqa: ARG002
