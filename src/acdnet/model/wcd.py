@@ -10,6 +10,8 @@ Shapes: D is d x p x p, K is B x N x d, C is B x N x p x p, M is B x N x H x W, 
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -90,13 +92,13 @@ class _Lags(torch.autograd.Function):
 def _synthesise(C: Tensor, M: Tensor) -> Tensor:
     size = _padded(M, C.shape[-1])
     turned = C.flip(-2, -1)  # correlating is convolving with the kernel turned by half a turn
-    spectrum = (_rfft(M, size) * _rfft(turned, size)).sum(dim=1, keepdim=True)
+    spectrum = (_rfft(M, size) * _of_kernels(turned, size)).sum(dim=1, keepdim=True)
     return _central(_irfft(spectrum, size), M, C)
 
 
 def _analyse(C: Tensor, R: Tensor) -> Tensor:
     size = _padded(R, C.shape[-1])
-    return _central(_irfft(_rfft(R, size) * _rfft(C, size), size), R, C)
+    return _central(_irfft(_rfft(R, size) * _of_kernels(C, size), size), R, C)
 
 
 def _lags(M: Tensor, R: Tensor, p: int) -> Tensor:
@@ -116,6 +118,22 @@ def _padded(image: Tensor, p: int) -> tuple[int, int]:
 def _rfft(x: Tensor, size: tuple[int, int]) -> Tensor:
     spectrum: Tensor = torch.fft.rfft2(x, s=size)
     return spectrum
+
+
+def _of_kernels(C: Tensor, size: tuple[int, int]) -> Tensor:
+    """Return the same as `_rfft`, for kernels: nearly all of it would be zeros, and two matrix products are faster."""
+    (H, W), p = size, C.shape[-1]
+    rows, columns = _waves(H, p, C.dtype, C.device), _waves(W, p, C.dtype, C.device)[: W // 2 + 1]
+    return rows @ (C.to(rows.dtype) @ columns.T)
+
+
+@lru_cache(maxsize=16)
+def _waves(length: int, p: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Return the first p columns of the matrix of a Fourier transform."""
+    with torch.inference_mode(mode=False):  # what is kept has to serve training, too
+        turns = torch.outer(torch.arange(length), torch.arange(p)).remainder(length).double() / length
+        waves = torch.polar(torch.ones_like(turns), -2 * math.pi * turns)
+        return waves.to(device, dtype.to_complex())
 
 
 def _irfft(spectrum: Tensor, size: tuple[int, int]) -> Tensor:
