@@ -49,20 +49,25 @@ class InPlaceBlock(FoldedBlock):
 
 
 class JoinedProxX(nn.Module):
-    """`ProxX` with folded blocks, channels last."""
+    """`ProxX` with folded blocks, channels last. Between calls X and P stay in one image; X is put into it anew."""
 
     def __init__(self, prox: ProxX) -> None:
         super().__init__()
+        self.channels = next(prox.trunk.blocks()).conv1.in_channels
         on_cpu = next(prox.parameters()).device.type == "cpu"
         folded = InPlaceBlock if on_cpu else FoldedBlock
         self.trunk = channels_last(nn.Sequential(*(folded(block) for block in prox.trunk.blocks())))
 
     def forward(self, X: Tensor, P: Tensor) -> tuple[Tensor, Tensor]:
-        B, N_p, H, W = P.shape
-        joined = torch.empty((B, 1 + N_p, H, W), dtype=P.dtype, device=P.device, memory_format=torch.channels_last)
-        joined[:, :1], joined[:, 1:] = X, P
+        B, channels, H, W = P.shape
+        joined = P
+        if channels < self.channels:
+            shape = (B, self.channels, H, W)
+            joined = torch.empty(shape, dtype=P.dtype, device=P.device, memory_format=torch.channels_last)
+            joined[:, 1:] = P
+        joined[:, :1] = X
         out = self.trunk(joined)
-        return out[:, :1].clone(), out[:, 1:]
+        return out[:, :1].clone(), out
 
 
 class WinogradProxX(nn.Module):
