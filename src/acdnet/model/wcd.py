@@ -104,19 +104,9 @@ def _analyse(C: Tensor, R: Tensor) -> Tensor:
 def _lags(M: Tensor, R: Tensor, p: int) -> Tensor:
     """Correlate M and R at the p x p shifts of a kernel, B x N x p x p."""
     size = _padded(M, p)
-    spectrum = _rfft(M, size) * _rfft(R, size).conj()
-    rows, columns = (_waves(side, p, M.dtype, M.device) for side in size)
-    rows, columns = (waves.conj() * waves[:, p // 2, None] for waves in (rows, columns))  # back, from -p // 2 on
-    half = columns[: spectrum.shape[-1]] * _counts(size[1], M)[:, None]
-    return (rows.T @ (spectrum @ half)).real / (size[0] * size[1])
-
-
-def _counts(length: int, like: Tensor) -> Tensor:
-    """Return how often each number of half a spectrum stands in the whole one."""
-    counts = torch.full((length // 2 + 1,), 2.0, dtype=like.dtype, device=like.device)
-    counts[0] = 1.0
-    counts[(length + 1) // 2 :] = 1.0  # the middle, if there is one
-    return counts
+    circular = _irfft(_rfft(M, size) * _rfft(R, size).conj(), size)
+    shift = torch.arange(p, device=M.device) - p // 2
+    return circular[..., shift[:, None], shift]
 
 
 def _padded(image: Tensor, p: int) -> tuple[int, int]:
