@@ -28,7 +28,7 @@ def test_trace_fits_are_those_that_reduce_makes() -> None:
     made = make_slice(ref, Recipe("clinical", pairs=1, size=SIZE, tracefit=True), (), [])
     pair = made.pairs[0]
     measured = Measured.from_image(pair.corrupted, pair.metal, FanBeam.around(SIZE, made.pixel_mm / 10))
-    np.testing.assert_array_equal(made.fitted[0], method("tracefit")(measured))
+    np.testing.assert_allclose(made.fitted[0], method("tracefit")(measured), atol=0.1)  # the path is known there
     assert not make_slice(ref, Recipe("clinical", pairs=1, size=SIZE), (), []).fitted
     with pytest.raises(ConfigError, match="no place"):
         Recipe(layout="benchmark", tracefit=True)

@@ -149,9 +149,12 @@ def test_inside_says_why_there_are_no_stages(opened: Any) -> None:
 
 def test_a_map_has_its_own_window_and_scale(opened: Any) -> None:
     inside(opened)
-    opened.click("#inside button[title='show map 2']")
-    until_shown(opened, "/maps/", pane=2)
-    settle(opened)
+    for n in range(1, 7):  # a network may leave some of its maps empty
+        opened.click(f"#inside button[title='show map {n}']")
+        until_shown(opened, "/maps/", pane=2)
+        settle(opened)
+        if len(np.unique(pixels(opened, 2)[..., 0])) > 2:
+            break
     images, residual = pixels(opened, 0), value(opened, "window.acdnet.ranges.difference.join()")
     dark, said = pixels(opened, 2), marks(opened)
     box = opened.locator(".pane").nth(2).bounding_box()
