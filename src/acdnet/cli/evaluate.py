@@ -118,15 +118,13 @@ def _draw_network(evaluation: Any, names: list[str], out: Path) -> list[Path]:
 def _show(evaluation: Any, kept: Any, console: Any) -> None:
     from rich.table import Table
 
-    from acdnet.evaluate.tables import SEPARATOR, all_tables
-
-    styles = ("{}", "[bold]{}[/]", "[italic]{}[/]")
+    from acdnet.evaluate.report import TERMINAL, marked
+    from acdnet.evaluate.tables import all_tables
 
     for sheet in all_tables(evaluation, kept):
         table = Table(sheet.columns[0], title=sheet.title, caption=sheet.note, caption_justify="left")
         for column in sheet.columns[1:]:
             table.add_column(column, justify="right")
         for n in range(len(sheet.rows)):
-            cells = sheet.parts(n)
-            table.add_row(*(SEPARATOR.join(styles[rank].format(text) for text, rank in cell) for cell in cells))
+            table.add_row(*(marked(cell, TERMINAL) for cell in sheet.parts(n)))
         console.print(table)

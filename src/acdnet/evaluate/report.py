@@ -19,10 +19,12 @@ from acdnet.evaluate.tables import SEPARATOR, Sheet, all_tables
 from acdnet.files import write_atomically
 
 MARKDOWN, LATEX = ("{}", "**{}**", "*{}*"), ("{}", r"\textbf{{{}}}", r"\textit{{{}}}")
+TERMINAL = ("{}", "[bold]{}[/]", "[italic]{}[/]")
 """How a number without a rank, the best and the second best are shown."""
 
 
-def _marked(cell: list[tuple[str, int]], styles: tuple[str, ...]) -> str:
+def marked(cell: list[tuple[str, int]], styles: tuple[str, ...]) -> str:
+    """Return the text of a cell, its numbers marked by their ranks."""
     return SEPARATOR.join(styles[rank].format(text) for text, rank in cell)
 
 
@@ -30,7 +32,7 @@ def markdown(sheet: Sheet) -> str:
     """Format a table for Markdown."""
     lines = [sheet.columns, ["---"] + ["---:"] * (len(sheet.columns) - 1)]
     for n in range(len(sheet.rows)):
-        lines.append([_marked(cell, MARKDOWN) for cell in sheet.parts(n)])
+        lines.append([marked(cell, MARKDOWN) for cell in sheet.parts(n)])
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     return f"## {sheet.title}\n\n{table}\n\n{sheet.note}.\n"
 
@@ -41,7 +43,7 @@ def latex(sheet: Sheet) -> str:
     lines += [" & ".join(_escaped(text) for text in sheet.columns) + r" \\", r"\midrule"]
     for n in range(len(sheet.rows)):
         cells = [[(_escaped(text), rank) for text, rank in cell] for cell in sheet.parts(n)]
-        lines.append(" & ".join(_marked(cell, LATEX) for cell in cells) + r" \\")
+        lines.append(" & ".join(marked(cell, LATEX) for cell in cells) + r" \\")
     return "\n".join([f"% {sheet.title}: {sheet.note}", *lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 

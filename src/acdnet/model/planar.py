@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from acdnet.compiled import compile_loop, shared_out
 
 TOGETHER = 3
-"""Planes that are computed at a time."""
+"""Planes that are computed at a time; `_rows` is written for three."""
 
 Floats = NDArray[np.float32]
 
