@@ -55,7 +55,7 @@ def test_last_stages_can_be_left_out(tmp_path: Path, sizes: dict[str, Any]) -> N
 
 @pytest.mark.parametrize(
     ("sizes", "named"),
-    [({"T": 4}, "model.T = 3"), ({"first": "tracefit"}, "model.first"), ({"last": "beside"}, "model.last")],
+    [({"T": 4}, "model.T = 3"), ({"coarse": 4}, "model.coarse = 3"), ({"first": "tracefit"}, "model.first"), ({"last": "beside"}, "model.last")],
 )
 def test_what_changes_with_start_from_has_to_be_said(tmp_path: Path, sizes: dict[str, Any], named: str) -> None:
     known = ACDNet(replace(ARCHITECTURES["acdnet-s"], N=2, d=3, p=3, N_p=2, blocks=1, **sizes))
@@ -64,6 +64,14 @@ def test_what_changes_with_start_from_has_to_be_said(tmp_path: Path, sizes: dict
     config = from_dict({"model": {"start_from": str(tmp_path / "known.safetensors"), **given}})
     with pytest.raises(ConfigError, match=named):
         make_model(config)
+
+
+def test_coarse_blocks_can_be_left_out() -> None:
+    known = make_random(replace(SMALL, coarse=2))
+    plain = grown(known, replace(SMALL, T=3, N_p=4)).state_dict()
+    for name, value in ACDNet(SMALL).state_dict().items():
+        corner = tuple(slice(0, size) for size in value.shape)
+        torch.testing.assert_close(plain[name][corner], known.state_dict()[name])
 
 
 def test_a_grown_network_learns_in_all_its_parts() -> None:

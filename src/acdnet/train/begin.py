@@ -56,12 +56,16 @@ def make_model(config: TrainConfig) -> tuple[Network, Training | None]:
 
 
 def _check_said(config: TrainConfig, known: NetworkConfig) -> None:
-    """Refuse to leave out stages, to begin with another image or to end otherwise, if nobody said so."""
+    """Refuse to leave out stages or blocks, to begin with another image or to end otherwise, if nobody said so."""
     wanted, said = config.model.network(), config.model
     if not (isinstance(known, ACDNetConfig) and isinstance(wanted, ACDNetConfig)):
         return
     if known.T > wanted.T and said.T == UNSAID:
         raise ConfigError(f"model.start_from has {known.T} stages; say model.T = {wanted.T} to leave out the last ones")
+    if known.coarse > wanted.coarse and said.coarse == UNSAID:
+        raise ConfigError(
+            f"model.start_from has {known.coarse} coarse blocks; say model.coarse = {wanted.coarse} to leave out the last"
+        )
     if known.first != wanted.first and not said.first:
         raise ConfigError(f"model.start_from begins with {known.first}; say model.first, that or {wanted.first}")
     if known.last != wanted.last and not said.last:

@@ -1,6 +1,7 @@
 """Begin a larger network with what a smaller one knows, so that it computes the same to the last digits.
 
-The other way round only stages can be fewer: the last are left out, and the last clean-up has to learn its new place.
+The other way round only stages and blocks on coarser grids can be fewer: the last ones are left out, and what comes
+after them has to learn its new place.
 
 Small networks learn faster in the same time. More channels: the old ones do not listen to the new ones yet. Blocks on
 coarser grids: they add nothing yet. More stages: those added at the end leave the image as it is (their residual blocks
@@ -22,18 +23,18 @@ from acdnet.model.trunk import ResidualBlock
 
 
 def fits(known: ACDNetConfig, wanted: ACDNetConfig) -> bool:
-    """Tell whether a network can become another: with other stages, more image channels, more coarse blocks.
+    """Tell whether a network can become another: with other stages, other coarse blocks, more image channels.
 
     It may begin with another image, and have another end.
     """
     free = {name: getattr(wanted, name) for name in ("T", "N_p", "coarse", "first", "last")}
     same = replace(known, **free) == wanted
-    return same and known.N_p <= wanted.N_p and known.coarse <= wanted.coarse
+    return same and known.N_p <= wanted.N_p
 
 
 @torch.no_grad()
 def grown(model: ACDNet, wanted: ACDNetConfig) -> ACDNet:
-    """Return a network of the wanted sizes that does what the model does, but for stages that are left out."""
+    """Return a network of the wanted sizes that does what the model does, but for what is left out."""
     larger, T = ACDNet(wanted), model.config.T
     known, state = model.state_dict(), larger.state_dict()
     for name, value in state.items():
