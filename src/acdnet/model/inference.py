@@ -15,6 +15,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from acdnet.model import winograd
 from acdnet.model.acdnet import ACDNet, Decomposition, join
+from acdnet.model.onednn import rectified
 from acdnet.model.planar import PlanarTrunk
 from acdnet.model.prox import ProxM, ProxX
 from acdnet.model.trunk import ResidualBlock, channels_last, down, up
@@ -45,7 +46,7 @@ class InPlaceBlock(FoldedBlock):
     """`FoldedBlock` on a CPU: its image is overwritten."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return add_up_(x, self.conv2(self.conv1(down(x, self.factor)).relu_()), self.factor)
+        return add_up_(x, self.conv2(rectified(self.conv1, down(x, self.factor))), self.factor)
 
 
 class JoinedProxX(nn.Module):
