@@ -31,6 +31,18 @@ def test_equals_direct_statement(size: tuple[int, int], p: int) -> None:
     torch.testing.assert_close(wcd.correlate(D, M, R), torch.einsum("bnpq,ipq->bni", direct.lags(M, R, p), D))
 
 
+def test_spectra_that_are_kept_are_those_of_the_maps() -> None:
+    D, K, M, R = case(1, 4, 5, 3, 13, 18)
+    C, other = wcd.mix(D, K), 2.0 * M
+    with torch.inference_mode():
+        for maps in (M, other, M):
+            torch.testing.assert_close(wcd.synthesise(C, maps), direct.synthesise(C, maps))
+            lags = direct.lags(maps, R, 3)
+            torch.testing.assert_close(wcd.correlate(D, maps, R), torch.einsum("bnpq,ipq->bni", lags, D))
+        wide = torch.randn(1, 4, 5, 5, dtype=torch.float64)
+        torch.testing.assert_close(wcd.synthesise(wide, M), direct.synthesise(wide, M))
+
+
 def test_synthesise_is_the_sum_of_eq_2() -> None:
     D, K, M, _ = case(2, 3, 4, 5, 13, 18)
     expected = torch.zeros(2, 1, 13, 18, dtype=torch.float64)

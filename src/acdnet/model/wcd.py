@@ -11,6 +11,8 @@ Shapes: D is d x p x p, K is B x N x d, C is B x N x p x p, M is B x N x H x W, 
 from __future__ import annotations
 
 import math
+import threading
+import weakref
 from functools import lru_cache
 from typing import Any
 
@@ -92,7 +94,7 @@ class _Lags(torch.autograd.Function):
 def _synthesise(C: Tensor, M: Tensor) -> Tensor:
     size = _padded(M, C.shape[-1])
     turned = C.flip(-2, -1)  # correlating is convolving with the kernel turned by half a turn
-    spectrum = (_rfft(M, size) * _of_kernels(turned, size)).sum(dim=1, keepdim=True)
+    spectrum = (_of_maps(M, size) * _of_kernels(turned, size)).sum(dim=1, keepdim=True)
     return _central(_irfft(spectrum, size), M, C)
 
 
@@ -104,7 +106,7 @@ def _analyse(C: Tensor, R: Tensor) -> Tensor:
 def _lags(M: Tensor, R: Tensor, p: int) -> Tensor:
     """Correlate M and R at the p x p shifts of a kernel, B x N x p x p."""
     size = _padded(M, p)
-    circular = _irfft(_rfft(M, size) * _rfft(R, size).conj(), size)
+    circular = _irfft(_of_maps(M, size) * _rfft(R, size).conj(), size)
     shift = torch.arange(p, device=M.device) - p // 2
     return circular[..., shift[:, None], shift]
 
@@ -118,6 +120,29 @@ def _padded(image: Tensor, p: int) -> tuple[int, int]:
 def _rfft(x: Tensor, size: tuple[int, int]) -> Tensor:
     spectrum: Tensor = torch.fft.rfft2(x, s=size)
     return spectrum
+
+
+class _Known(threading.local):
+    """The maps whose spectrum was wanted last, in this thread, and the spectrum."""
+
+    maps: weakref.ref[Tensor] | None = None
+    size: tuple[int, int] = (0, 0)
+    spectrum = torch.empty(0)
+
+
+_known = _Known()
+
+
+def _of_maps(M: Tensor, size: tuple[int, int]) -> Tensor:
+    """Return the same as `_rfft`; in inference it is kept, as a stage needs it of the same maps three times.
+
+    Nobody may change maps in place there.
+    """
+    if not torch.is_inference_mode_enabled():
+        return _rfft(M, size)
+    if _known.maps is None or _known.maps() is not M or _known.size != size:
+        _known.maps, _known.size, _known.spectrum = weakref.ref(M), size, _rfft(M, size)
+    return _known.spectrum
 
 
 def _of_kernels(C: Tensor, size: tuple[int, int]) -> Tensor:

@@ -32,7 +32,7 @@ from acdnet.units import WATER_MU
 
 REACH_MM = 3.0
 """Distance from the metal up to which rays belong to its trace."""
-SHARE_OF_VIEWS = 2 / 3
+SHARE_OF_VIEWS = 1 / 2
 """So many of the views are projected, which is quicker; with all of them next to nothing is gained."""
 SMOOTH_DEGREES, SMOOTH_BINS = 4.5, 8.0
 """Standard deviations of the Gaussian that makes the smooth part."""
