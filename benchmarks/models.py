@@ -5,6 +5,7 @@ Every ACDNet is shown at work on a phantom with a hip prosthesis, scanned in the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -60,9 +61,27 @@ def section(card: Card, path: Path, aliases: list[str]) -> str:
     rows.append(("what it is not for", card.not_for))
     title = f"## {card.name}" + (f" (`{'`, `'.join(aliases)}`)" if aliases else "")
     table = ["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows)]
-    scores = ["| score | |", "|---|---:|", *(f"| {name} | {value:g} |" for name, value in card.scores.items())]
+    scores = table_of(card.scores)
     shown = pictures(card, path) if isinstance(card.config, ACDNetConfig) else []
-    return "\n".join([title, "", *table, "", *(scores if card.scores else ["No scores."]), "", *shown])
+    return "\n".join([title, "", *table, "", *(scores or ["No scores.", ""]), *shown])
+
+
+def table_of(scores: Mapping[str, float]) -> list[str]:
+    """Return scores, called `WHERE: WHAT`, as a table with a row for each WHERE."""
+    split = [(*name.rsplit(": ", 1), value) for name, value in scores.items()]
+    wheres, whats = (list(dict.fromkeys(one[n] for one in split)) for n in range(2))
+    known = {one[:2]: f"{one[2]:g}" for one in split}
+    parts = []
+    for group in (["validation"], [where for where in wheres if where != "validation"]):
+        rows = [where for where in group if where in wheres]
+        columns = [what for what in whats if any((row, what) in known for row in rows)]
+        if rows:
+            parts += ["| scores | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
+            parts += [
+                f"| {row} | " + " | ".join(known.get((row, what), "-") for what in columns) + " |" for row in rows
+            ]
+            parts.append("")
+    return parts
 
 
 def pictures(card: Card, path: Path) -> list[str]:

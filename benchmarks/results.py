@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -48,12 +50,13 @@ HEAD = """Compare with care:
 - `benchmark-s` and `clinical-s` are small ACDNets with coarse blocks that begin with a trace fit, a classical method
   of this project (`TRACEFIT`), where the paper's ACDNet begins with LI. What that alone gives stands in its own row.
   The clinical one gives back what it took from rays beside the metal ([maths.md](maths.md)).
-- `acdnet-s-li` is such a network that begins with LI, as the rivals do.
+- `benchmark-s-li` is such a network that begins with LI, as the rivals do.
 - `dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the published channels; the published sizes were not
   trained, and what they cost stands in [rivals.md](rivals.md). CNNMAR has its published size.
 - All were trained for hours where the papers trained for days, ACDNet longer than the others: the tables of cost say
   how long, on what, and in which protocol. Methods that learnt in one protocol are shown in the other one, too.
 - In the clinical protocol no method has raw data: sinograms are projected from the image.
+- Seconds are those of one core, while others are at work.
 - `paper` scores are only for comparing with the paper's tables."""
 
 
@@ -69,10 +72,11 @@ def main() -> None:
     given = parser.parse_args()
     files = model_files(given.methods)  # before anything is begun: one of them may be missing
     given.folder.mkdir(parents=True, exist_ok=True)
-    for split in SPLITS:
-        for protocol in PROTOCOLS:
-            simulate(given, protocol, split)
-            score(given, protocol, split)
+    stores = [(protocol, split) for split in SPLITS for protocol in PROTOCOLS]
+    for protocol, split in stores:
+        simulate(given, protocol, split)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda store: score(given, *store), stores))
     PAGE.write_text(page(given.folder, told(given)))
     print(f"written: {PAGE}")
     shipped = set(shipped_models().values())
@@ -118,7 +122,7 @@ def simulate(given: argparse.Namespace, protocol: str, split: str) -> None:
 
 
 def score(given: argparse.Namespace, protocol: str, split: str) -> None:
-    """Score all methods on a store unless that was done; beginnings of it are thrown away."""
+    """Score all methods on a store, on one core, unless that was done; beginnings of it are thrown away."""
     out = given.folder / f"{protocol}-{split}-scores"
     asked = {
         "methods": given.methods,
@@ -134,7 +138,7 @@ def score(given: argparse.Namespace, protocol: str, split: str) -> None:
     options = ["--out", str(out), "--methods", given.methods]
     # lesions are put into images, without raw data
     options += ["--lesions", str(LESIONS if protocol == "clinical" else 0)]
-    _acdnet("evaluate", str(given.folder / f"{protocol}-{split}"), *options)
+    _acdnet("evaluate", str(given.folder / f"{protocol}-{split}"), *options, threads=1)
     known.write_text(json.dumps(asked))
 
 
@@ -169,8 +173,10 @@ def card_scores(folder: Path, model: str) -> dict[str, float]:
     return scores
 
 
-def _acdnet(*arguments: str, fine: tuple[int, ...] = (0,)) -> None:
-    code = subprocess.run([sys.executable, "-m", "acdnet", *arguments], check=False).returncode
+def _acdnet(*arguments: str, fine: tuple[int, ...] = (0,), threads: int = 0) -> None:
+    limited = {"OMP_NUM_THREADS": str(threads)} if threads else {}
+    command = [sys.executable, "-m", "acdnet", *arguments]
+    code = subprocess.run(command, check=False, env=os.environ | limited).returncode
     if code not in fine:
         raise SystemExit(f"acdnet {arguments[0]} ended with {code}")
 

@@ -70,7 +70,7 @@ def test_a_model_is_scored_again_when_its_file_changes(folder: Path, monkeypatch
 @pytest.mark.parametrize(("protocol", "lesions"), [("clinical", str(results.LESIONS)), ("syndeeplesion", "0")])
 def test_lesions_are_for_images(protocol: str, lesions: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(results, "_acdnet", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(results, "_acdnet", lambda *arguments, **_: asked.append(arguments))
     results.score(given(folder, "input,li"), protocol, "test")
     (arguments,) = asked
     assert arguments[arguments.index("--lesions") + 1] == lesions
@@ -79,10 +79,11 @@ def test_lesions_are_for_images(protocol: str, lesions: str, folder: Path, monke
 def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """The command from its arguments to page and cards, with slices that were skipped, and nothing computed."""
 
-    def acdnet(*arguments: str, fine: tuple[int, ...] = (0,)) -> None:
+    def acdnet(*arguments: str, fine: tuple[int, ...] = (0,), threads: int = 0) -> None:
         if arguments[0] == "simulate":
             assert results.SKIPPED in fine
             return
+        assert threads == 1
         scores = Path(arguments[arguments.index("--out") + 1])
         scores.mkdir()
         row = {"metal_pixels": 9, "window_psnr": 41.0, "rmse_soft_hu": 21.0}

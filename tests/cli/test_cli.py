@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import acdnet
+from acdnet.cli.models import headline
 from acdnet.config import ARCHITECTURES
 from acdnet.weights.load import read_acdnet
 from benchmarks.literal import LiteralACDNet
@@ -35,6 +36,13 @@ def test_models_lists_architectures_and_shipped_models() -> None:
         assert f"{config.count_parameters():,}" in text
     assert "default" in text
     assert "MB" in text
+
+
+def test_of_many_scores_only_those_over_all_sizes_are_listed() -> None:
+    scores = {"validation: model dB": 40.0, "test, clinical, metal 9-20 px: window dB": 41.0}
+    assert headline(scores) == "model dB 40.0\ntest, clinical, metal 9-20 px: window dB 41.0"
+    scores["test, clinical, metal all sizes: window dB"] = 42.0
+    assert headline(scores) == "test, clinical: window dB 42.0"
 
 
 def test_import_weights(tmp_path: Path) -> None:

@@ -55,7 +55,12 @@ def test_last_stages_can_be_left_out(tmp_path: Path, sizes: dict[str, Any]) -> N
 
 @pytest.mark.parametrize(
     ("sizes", "named"),
-    [({"T": 4}, "model.T = 3"), ({"coarse": 4}, "model.coarse = 3"), ({"first": "tracefit"}, "model.first"), ({"last": "beside"}, "model.last")],
+    [
+        ({"T": 4}, "model.T = 3"),
+        ({"coarse": 4}, "model.coarse = 3"),
+        ({"first": "tracefit"}, "model.first"),
+        ({"last": "beside"}, "model.last"),
+    ],
 )
 def test_what_changes_with_start_from_has_to_be_said(tmp_path: Path, sizes: dict[str, Any], named: str) -> None:
     known = ACDNet(replace(ARCHITECTURES["acdnet-s"], N=2, d=3, p=3, N_p=2, blocks=1, **sizes))
