@@ -64,7 +64,7 @@ def _check_said(config: TrainConfig, known: NetworkConfig) -> None:
         raise ConfigError(f"model.start_from has {known.T} stages; say model.T = {wanted.T} to leave out the last ones")
     if known.coarse > wanted.coarse and said.coarse == UNSAID:
         raise ConfigError(
-            f"model.start_from has {known.coarse} coarse blocks; say model.coarse = {wanted.coarse} to leave out the last"
+            f"model.start_from has {known.coarse} coarse blocks; say model.coarse = {wanted.coarse} to leave some out"
         )
     if known.first != wanted.first and not said.first:
         raise ConfigError(f"model.start_from begins with {known.first}; say model.first, that or {wanted.first}")
