@@ -68,7 +68,8 @@ def reduction() -> None:
     """Measure what reduce costs."""
     from benchmarks.reduction import COLUMNS, METAL, SIZE, SLICES, measure
 
-    table = markdown(COLUMNS, (row.cells() for row in measure()), texts=1)
+    models = ("default", "benchmark-full")  # the small network, and the paper's sizes
+    table = markdown(COLUMNS, (row.cells() for row in measure(models=models)), texts=1)
     note = f"{SLICES} DICOM slices of {SIZE} x {SIZE} with metal in {METAL}; medians of alternating rounds."
     put(REDUCE, "reduce table", f"{table}\n\n{note}")
 

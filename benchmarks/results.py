@@ -51,6 +51,7 @@ HEAD = """Compare with care:
   of this project (`TRACEFIT`), where the paper's ACDNet begins with LI. What that alone gives stands in its own row.
   The clinical one gives back what it took from rays beside the metal ([maths.md](maths.md)).
 - `benchmark-s-li` is such a network that begins with LI, as the rivals do.
+- `benchmark-full` has the paper's sizes: ten stages, 33 channels, no coarse blocks. It begins with a trace fit, too.
 - `dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the published channels; the published sizes were not
   trained, and what they cost stands in [rivals.md](rivals.md). CNNMAR has its published size.
 - All were trained for hours where the papers trained for days, ACDNet longer than the others: the tables of cost say
