@@ -68,9 +68,8 @@ def section(card: Card, path: Path, aliases: list[str]) -> str:
 
 def table_of(scores: Mapping[str, float]) -> list[str]:
     """Return scores, called `WHERE: WHAT`, as a table with a row for each WHERE."""
-    split = [(*name.rsplit(": ", 1), value) for name, value in scores.items()]
-    wheres, whats = (list(dict.fromkeys(one[n] for one in split)) for n in range(2))
-    known = {one[:2]: f"{one[2]:g}" for one in split}
+    known = {tuple(name.rsplit(": ", 1)): f"{value:g}" for name, value in scores.items()}
+    wheres, whats = (list(dict.fromkeys(key[n] for key in known)) for n in range(2))
     parts = []
     for group in (["validation"], [where for where in wheres if where != "validation"]):
         rows = [where for where in group if where in wheres]
@@ -87,7 +86,8 @@ def table_of(scores: Mapping[str, float]) -> list[str]:
 def pictures(card: Card, path: Path) -> list[str]:
     """Draw the stages and the dictionary of a model; return the lines that show them."""
     model, _ = read_acdnet(path)
-    protocol = card.training.protocol.split(", ")[0] if card.training else "clinical"
+    learnt = card.training.protocol if card.training else "clinical"
+    protocol = "syndeeplesion" if "syndeeplesion" in learnt else "clinical"  # the last one of those it learnt in
     pair = scanned(protocol)
     found = decompose_hu(
         InferenceACDNet(model), pair.corrupted, pair.first(model.config.first), pair.metal, details=True

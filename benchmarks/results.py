@@ -2,9 +2,10 @@
 
 SLICES are clean slices with an `index.csv` that names their splits, as `acdnet simulate` takes them. Implants are put
 into the slices of the splits `test` and `site_head`, in both protocols; every method is scored on every pair. The
-tables go into docs/results.md, the pictures beside it, the scores of each shipped model into its card, and the cards
-into docs/models.md. What is simulated and scored already, in --folder, is not done again unless data, weights or code
-have changed. Models that are not shipped are given by file: --methods input,li,...,runs/dudonet-s/model.safetensors.
+tables go into docs/results.md, the scores of each shipped model into its card, and the cards into docs/models.md.
+Pictures that show images are made of phantoms, as slices may not be ours to publish. What is scored already, in
+--folder, is not scored again unless stores, weights or code have changed; with --page-only not even then. Models that
+are not shipped are given by file: --methods input,li,...,runs/dudonet-s/model.safetensors.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from benchmarks.model import ROOT
 PROTOCOLS = ("syndeeplesion", "clinical")
 SPLITS = ("test", "site_head")
 CLASSICAL = ("input", "li", "nmar", "tracefit")
-PAIRS, SEED, LESIONS = 2, 11, 32
+PAIRS, SEED, LESIONS, PHANTOMS = 2, 11, 32, 8
 SKIPPED = 4
 """What `acdnet simulate --skip-bad` returns where slices were left out."""
 PAGE, PICTURES = ROOT / "docs" / "results.md", ROOT / "docs" / "pictures"
@@ -47,18 +48,30 @@ TITLES = {
 
 HEAD = """Compare with care:
 
-- `benchmark-s` and `clinical-s` are small ACDNets with coarse blocks that begin with a trace fit, a classical method
-  of this project (`TRACEFIT`), where the paper's ACDNet begins with LI. What that alone gives stands in its own row.
-  The clinical one gives back what it took from rays beside the metal ([maths.md](maths.md)).
-- `benchmark-s-li` is such a network that begins with LI, as the rivals do.
-- `benchmark-full` has the paper's sizes: ten stages, 33 channels, no coarse blocks. It begins with a trace fit, too.
-- `dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the published channels; the published sizes were not
-  trained, and what they cost stands in [rivals.md](rivals.md). CNNMAR has its published size.
-- All were trained for hours where the papers trained for days, ACDNet longer than the others: the tables of cost say
-  how long, on what, and in which protocol. Methods that learnt in one protocol are shown in the other one, too.
+- All methods are given the true metal. In `acdnet reduce` it has to be found first ([reduce.md](reduce.md)).
+- Patients are new to all networks; the kinds of implants and the shapes are those that were trained with, placed and
+  scaled anew.
 - In the clinical protocol no method has raw data: sinograms are projected from the image.
+- Networks were trained for hours where the papers trained for days: the tables of cost say how long, on what, and in
+  which protocol. Methods that learnt in one protocol are shown in the other one, too.
 - Seconds are those of one core, while others are at work.
+- That slices without metal are not changed is no score but a test (F29 in [limits.md](limits.md)).
 - `paper` scores are only for comparing with the paper's tables."""
+ABOUT = {
+    "tracefit": "`TRACEFIT` is a classical method of this project, which networks may begin with instead of LI.",
+    "benchmark-s": "`benchmark-s` is a small ACDNet with coarse blocks that begins with a trace fit; the paper's "
+    "begins with LI.",
+    "benchmark-s-li": "`benchmark-s-li` is what `benchmark-s` was before it learnt to begin with a trace fit: it "
+    "begins with LI, as the rivals do, and was trained for less time.",
+    "benchmark-full": "`benchmark-full` has the paper's sizes: ten stages, 33 channels, no coarse blocks. It was grown "
+    "from `benchmark-s`, whose hours are among its own, and begins with a trace fit, too.",
+    "clinical-s": "`clinical-s` is as small as `benchmark-s`, learnt in the clinical protocol, and gives back what it "
+    "took from rays beside the metal ([maths.md](maths.md)).",
+    "cnnmar": "`cnnmar` has its published size.",
+    "dudonet-s": "`dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the published channels; the published "
+    "sizes were not trained, and what they cost stands in [rivals.md](rivals.md).",
+}
+"""What is said of methods that are shown; files are called by their folder."""
 
 
 def main() -> None:
@@ -69,22 +82,43 @@ def main() -> None:
     parser.add_argument("--shapes", type=Path, help="metal shapes to be used beside implants by formula")
     parser.add_argument("--exclude", default="", help="patients to leave out, as `acdnet simulate` takes them")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="implants per slice")
+    parser.add_argument("--page-only", action="store_true", help="write pages from the scores that are there")
     parser.add_argument("--methods", default=",".join((*CLASSICAL, *in_order())), help="as for acdnet evaluate")
     given = parser.parse_args()
     files = model_files(given.methods)  # before anything is begun: one of them may be missing
     given.folder.mkdir(parents=True, exist_ok=True)
-    stores = [(protocol, split) for split in SPLITS for protocol in PROTOCOLS]
-    for protocol, split in stores:
-        simulate(given, protocol, split)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda store: score(given, *store), stores))
-    PAGE.write_text(page(given.folder, told(given)))
+    if not given.page_only:
+        compute(given)
+    PAGE.write_text(page(given.folder, told(given), given.methods))
     print(f"written: {PAGE}")
     shipped = set(shipped_models().values())
     for name, path in files.items():
         if path in shipped:
             put_scores(path, card_scores(given.folder, "ACDNet" if name == "acdnet" else read_card(path).name))
     models.main()
+
+
+def compute(given: argparse.Namespace) -> None:
+    """Simulate, and score every store on a core of its own, all with the same code; then the phantoms for pictures."""
+    source = code()
+    stores = [(protocol, split) for split in SPLITS for protocol in PROTOCOLS]
+    for protocol, split in stores:
+        simulate(given, protocol, split)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda store: score(given, store[0], store[1], source), stores))
+    if code() != source:
+        raise SystemExit("the code has changed while it was scoring; begin again")
+    for protocol in PROTOCOLS:
+        draw_phantoms(given, protocol)
+
+
+def draw_phantoms(given: argparse.Namespace, protocol: str) -> None:
+    """Let all methods work on a few phantoms, for pictures of images."""
+    store, out = given.folder / f"{protocol}-phantoms", given.folder / f"{protocol}-phantoms-scores"
+    few = ["--protocol", protocol, "--pairs", "1", "--slices", str(PHANTOMS), "--seed", str(SEED), "--sinograms"]
+    _acdnet("simulate", "phantom", str(store), *few)
+    shutil.rmtree(out, ignore_errors=True)
+    _acdnet("evaluate", str(store), "--out", str(out), "--methods", given.methods, "--lesions", "0")
 
 
 def in_order() -> list[str]:
@@ -122,14 +156,14 @@ def simulate(given: argparse.Namespace, protocol: str, split: str) -> None:
     _acdnet("simulate", str(given.slices), str(store), *options, "--skip-bad", fine=(0, SKIPPED))
 
 
-def score(given: argparse.Namespace, protocol: str, split: str) -> None:
+def score(given: argparse.Namespace, protocol: str, split: str, source: str) -> None:
     """Score all methods on a store, on one core, unless that was done; beginnings of it are thrown away."""
     out = given.folder / f"{protocol}-{split}-scores"
     asked = {
         "methods": given.methods,
         "weights": {name: sha256(path.read_bytes()) for name, path in model_files(given.methods).items()},
     }
-    asked |= {"code": code(), "lesions": LESIONS}
+    asked |= {"code": source, "lesions": LESIONS}
     asked |= {"store": sha256((given.folder / f"{protocol}-{split}" / "manifest.json").read_bytes())}
     known = given.folder / f"{protocol}-{split}-asked.json"
     if known.exists() and json.loads(known.read_text()) == asked and (out / "report.json").exists():
@@ -193,25 +227,69 @@ def told(given: argparse.Namespace) -> str:
     return " ".join([*words, f"--methods {','.join(shown)}"])
 
 
-def page(folder: Path, command: str) -> str:
+def page(folder: Path, command: str, methods: str) -> str:
     """Return the page: tables as they were written, and pictures."""
+    names = {Path(name).parent.name if "/" in name else name.strip() for name in methods.split(",")}
+    about = [f"- {text}" for name, text in ABOUT.items() if name in names]
     parts = [
         "# Results",
         f"Written by `{command}`; every number was computed by it. Research use only. Not a medical device.",
-        HEAD,
+        "\n".join([HEAD, *about]),
+        "## In short",
+        short(folder),
     ]
     for split in SPLITS:
         for protocol in PROTOCOLS:
             scores = folder / f"{protocol}-{split}-scores"
-            report: dict[str, Any] = json.loads((scores / "report.json").read_text())
             tables = (scores / "tables.md").read_text()
             tables = tables[tables.index("## ") :].replace("## ", "### ")
-            parts += [f"## {TITLES[split]}, {TITLES[protocol]}", f"{report['pairs']} pairs.", tables.strip()]
-            for what, title in (("panels", "methods side by side"), ("sizes", "scores against the size of the metal")):
-                picture = PICTURES / f"results-{protocol}-{split}-{what}.png"
-                shutil.copy(scores / f"{what}.png", picture)
-                parts.append(f"![{title}](pictures/{picture.name})")
+            made = counted(json.loads((folder / f"{protocol}-{split}" / "manifest.json").read_text()))
+            parts += [f"## {TITLES[split]}, {TITLES[protocol]}", made, tables.strip()]
+            parts.append(
+                shown(scores / "sizes.png", f"results-{protocol}-{split}-sizes", "scores by size of the metal")
+            )
+    parts.append("## Phantoms, side by side")
+    for protocol in PROTOCOLS:
+        parts.append(f"In {TITLES[protocol]}:")
+        panels = folder / f"{protocol}-phantoms-scores" / "panels.png"
+        parts.append(shown(panels, f"results-{protocol}-panels", "methods side by side"))
     return "\n\n".join(parts) + "\n"
+
+
+def shown(picture: Path, name: str, title: str) -> str:
+    """Copy a picture to the others, and return the line that shows it."""
+    shutil.copy(picture, PICTURES / f"{name}.png")
+    return f"![{title}](pictures/{name}.png)"
+
+
+def counted(manifest: dict[str, Any]) -> str:
+    """Say how much a store holds, and what was left out."""
+    entries, skipped = manifest["slices"], manifest["skipped"]
+    patients = len({entry["patient"] for entry in entries})
+    pairs = sum(len(entry["pairs"]) for entry in entries)
+    left_out = f"; {len(skipped)} slices could not be used" if skipped else ""
+    return f"{pairs} pairs of {len(entries)} slices of {patients} patients{left_out}."
+
+
+def short(folder: Path) -> str:
+    """Return the averages of all methods on all stores: window PSNR and SSIM, and RMSE of soft tissue."""
+    stores = [(protocol, split) for split in SPLITS for protocol in PROTOCOLS]
+    found: dict[str, list[str]] = {}
+    for protocol, split in stores:
+        report = json.loads((folder / f"{protocol}-{split}-scores" / "report.json").read_text())
+        by_method: dict[str, list[dict[str, Any]]] = {}
+        for row in report["scores"]:
+            by_method.setdefault(row["method"], []).append(row)
+        for method, rows in by_method.items():
+            psnr, ssim, soft = (
+                fmean(row[key] for row in rows if row[key] is not None)
+                for key in ("window_psnr", "window_ssim", "rmse_soft_hu")
+            )
+            found.setdefault(method, []).append(f"{psnr:.2f} / {ssim:.4f} / {soft:.1f}")
+    columns = ["method", *(f"{split}, {protocol}" for protocol, split in stores)]
+    lines = [columns, ["---", *["---:"] * len(stores)], *([method, *cells] for method, cells in found.items())]
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return f"{table}\n\nPSNR in dB / SSIM of the window 0 to 0.5 / cm / RMSE of soft tissue in HU; without metal."
 
 
 if __name__ == "__main__":

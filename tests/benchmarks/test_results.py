@@ -24,7 +24,9 @@ def folder(tmp_path: Path) -> Path:
     for split in results.SPLITS:
         for protocol in results.PROTOCOLS:
             (tmp_path / f"{protocol}-{split}").mkdir()
-            (tmp_path / f"{protocol}-{split}" / "manifest.json").write_text("{}")
+            entries = [{"patient": "one", "pairs": [{}, {}]}, {"patient": "one", "pairs": [{}]}]
+            manifest = {"slices": entries, "skipped": ["why"]}
+            (tmp_path / f"{protocol}-{split}" / "manifest.json").write_text(json.dumps(manifest))
             scores = tmp_path / f"{protocol}-{split}-scores"
             scores.mkdir()
             rows: list[dict[str, Any]] = [
@@ -50,8 +52,8 @@ def test_a_model_is_scored_again_when_its_file_changes(folder: Path, monkeypatch
     copy.write_bytes(shipped.read_bytes())
     what = given(folder, f"input,li,{copy}")
 
-    def score() -> None:
-        results.score(what, "syndeeplesion", "test")
+    def score(source: str = "code") -> None:
+        results.score(what, "syndeeplesion", "test", source)
         scores = folder / "syndeeplesion-test-scores"
         scores.mkdir(exist_ok=True)
         (scores / "report.json").write_text("{}")
@@ -62,8 +64,7 @@ def test_a_model_is_scored_again_when_its_file_changes(folder: Path, monkeypatch
     copy.write_bytes(shipped.read_bytes() + b"\0")
     score()
     assert len(asked) == 2
-    monkeypatch.setattr(results, "code", lambda: "changed")
-    score()
+    score("changed")
     assert len(asked) == 3
 
 
@@ -71,7 +72,7 @@ def test_a_model_is_scored_again_when_its_file_changes(folder: Path, monkeypatch
 def test_lesions_are_for_images(protocol: str, lesions: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
     monkeypatch.setattr(results, "_acdnet", lambda *arguments, **_: asked.append(arguments))
-    results.score(given(folder, "input,li"), protocol, "test")
+    results.score(given(folder, "input,li"), protocol, "test", "code")
     (arguments,) = asked
     assert arguments[arguments.index("--lesions") + 1] == lesions
 
@@ -81,12 +82,12 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
 
     def acdnet(*arguments: str, fine: tuple[int, ...] = (0,), threads: int = 0) -> None:
         if arguments[0] == "simulate":
-            assert results.SKIPPED in fine
+            assert arguments[1] == "phantom" or results.SKIPPED in fine
             return
-        assert threads == 1
+        assert threads == (0 if "phantoms" in arguments[1] else 1)
         scores = Path(arguments[arguments.index("--out") + 1])
         scores.mkdir()
-        row = {"metal_pixels": 9, "window_psnr": 41.0, "rmse_soft_hu": 21.0}
+        row = {"metal_pixels": 9, "window_psnr": 41.0, "window_ssim": 0.98, "rmse_soft_hu": 21.0}
         rows = [{"method": name, **row} for name in ("ACDNet", "cnnmar")]
         (scores / "report.json").write_text(json.dumps({"scores": rows, "pairs": 1}))
         (scores / "tables.md").write_text("# Evaluation\n\nNo device.\n\n## By metal size (window)\n\n| a |\n")
@@ -113,11 +114,24 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
     page = (tmp_path / "results.md").read_text()
     assert "private" not in page
     assert page.count("### By metal size (window)") == 4
-    assert len(list(pictures.iterdir())) == 8
+    assert "3 pairs of 2 slices of 1 patients; 1 slices could not be used." in page
+    assert "| cnnmar | 41.00 / 0.9800 / 21.0 |" in page
+    assert "`cnnmar` has its published size" in page
+    assert "dudonet-s" not in page
+    assert len(list(pictures.iterdir())) == 6
     for name in ("clinical-s", "cnnmar"):
         assert read_card(copies[name]).scores["test, clinical, metal all sizes: window dB"] == 41.0
     assert read_card(copies["benchmark-s"]).scores == read_card(shipped_models()["benchmark-s"]).scores
     assert "models written" in capsys.readouterr().out
+
+
+def test_code_that_changes_meanwhile_is_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = iter(("one", "other"))
+    monkeypatch.setattr(results, "code", lambda: next(versions))
+    monkeypatch.setattr(results, "simulate", lambda *_: None)
+    monkeypatch.setattr(results, "score", lambda *_: None)
+    with pytest.raises(SystemExit, match="the code has changed"):
+        results.compute(given(folder, "input"))
 
 
 def test_networks_that_acdnet_is_compared_with_come_first() -> None:

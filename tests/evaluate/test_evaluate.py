@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,11 +17,12 @@ from acdnet.errors import ConfigError, InputRefused
 from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import Contestant, check_unseen, contestant, contestants
 from acdnet.evaluate.groups import size_groups
-from acdnet.evaluate.lesions import CONTRAST_HU, draw_disc, lesion_retention, with_disc
+from acdnet.evaluate.lesions import CONTRAST_HU, Retention, draw_disc, lesion_retention, with_disc
+from acdnet.evaluate.metrics import Scores
 from acdnet.evaluate.report import latex, markdown
-from acdnet.evaluate.run import Evaluation, evaluate
+from acdnet.evaluate.run import AREAS, Evaluation, Result, evaluate
 from acdnet.evaluate.statistics import compare
-from acdnet.evaluate.tables import Sheet, all_tables, ranked, table_one
+from acdnet.evaluate.tables import Sheet, all_tables, ranked, table_lesions, table_one, table_tests
 from acdnet.model.border import decompose_hu, to_hu
 from acdnet.model.inference import InferenceACDNet
 from acdnet.reduction.reducer import make_reducer, reduce_slice
@@ -48,7 +50,9 @@ def test_all_methods_on_a_store(protocol: str, request: pytest.FixtureRequest) -
     assert len(evaluation.results) == 15
     assert [one.name for one in evaluation.methods] == ["Input", "LI", "BHC", "NMAR", "ACDNet"]
     sheets = all_tables(evaluation, [])
-    assert [sheet.title for sheet in sheets][:3] == [f"By metal size ({name})" for name in ("window", "paper", "hu")]
+    titles = [sheet.title for sheet in sheets]
+    assert titles[:4] == [f"By metal size ({name})" for name in ("window", "paper", "hu", "soft")]
+    assert ("Left alone" in titles) == (protocol == "clinical")
     for sheet in sheets:
         assert all(len(row) == len(sheet.columns) for row in sheet.rows)
         assert sheet.rows[0][0] in markdown(sheet)
@@ -122,6 +126,30 @@ def test_the_average_is_that_of_all_cases(clinical: Path) -> None:
     mean = np.mean([result.scores.window_psnr for result in evaluation.of("LI")])
     assert sheet.rows[1][-1].startswith(f"{mean:.2f} /")
     assert 1 + 3 + 1 <= len(sheet.columns) <= 1 + 5 + 1
+
+
+def results_of(name: str, soft_hu: list[float]) -> list[Result]:
+    by_area = [dict.fromkeys(AREAS, hu) for hu in soft_hu]
+    scores = [Scores(40.0, 0.9, 40.0, 0.9, areas, areas) for areas in by_area]
+    return [Result(f"case {n}", 9, name, 1.0, one, patient=f"patient {n}") for n, one in enumerate(scores)]
+
+
+def test_of_errors_the_least_is_the_best_and_images_without_the_tissue_do_not_count() -> None:
+    evaluation = Evaluation([Contestant(name, 0, lambda case: case.pair.clean) for name in ("a", "b")])
+    evaluation.results = results_of("a", [20.0, math.nan, 22.0, 25.0]) + results_of("b", [10.0, math.nan, 11.0, 14.0])
+    sheet = table_tests(evaluation, "soft")
+    assert sheet.rows[1] == ["b", "11.67", "best", "best", "best"]
+    assert sheet.rows[0][1] == "22.33"
+    assert "over 3 images" in sheet.note
+    evaluation.results = results_of("a", [math.nan]) + results_of("b", [math.nan])
+    assert table_tests(evaluation, "soft").rows[0][1:] == ["-", "best", "best", "best"]
+
+
+def test_contrast_that_was_gained_does_not_make_up_for_what_was_lost() -> None:
+    kept = [Retention("one", "a", "near", 0.5), Retention("two", "a", "near", 1.5), Retention("one", "a", "far", 1.0)]
+    sheet = table_lesions(kept)
+    assert sheet.rows == [["a", "75.0% (50% to 150%)", "100.0% (100% to 100%)"]]
+    assert "(2 near, 1 far)" in sheet.note
 
 
 def test_groups_of_the_public_masks() -> None:

@@ -23,3 +23,5 @@ def test_convolution_and_relu() -> None:
     conv = channels_last(nn.Conv2d(5, 7, 3, padding=1))
     x = torch.randn(2, 5, 13, 18).contiguous(memory_format=torch.channels_last)
     torch.testing.assert_close(onednn.rectified(conv, x), F.relu(conv(x)))
+    exact = conv.double()
+    torch.testing.assert_close(onednn.rectified(exact, x.double()), F.relu(exact(x.double())))

@@ -31,7 +31,8 @@ class Result:
     """From what is given (raw data, or else the slice) to the result, what networks begin with included."""
     scores: Scores
     needless: dict[str, float] = field(default_factory=dict)
-    """Mean change in HU of tissue that is clean as it is, far from the metal."""
+    """Mean change in HU of tissue that is clean as it is, far from the metal. In the clinical protocol alone: in the
+    benchmark's, slices with and without metal differ everywhere, as only one of them was reconstructed anew."""
     patient: str = ""
 
     def row(self) -> dict[str, str | float]:
@@ -80,8 +81,8 @@ def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int =
             if not np.isfinite(image[~case.pair.metal]).all():
                 raise InputRefused(f"{case.info.name}: {one.name} makes numbers of it that are not finite")
             scores = score(image, case.pair.clean, case.pair.metal)
-            needed, patient = needless(image, case), case.info.patient
-            found = Result(case.info.name, case.metal_pixels, one.name, seconds, scores, needed, patient)
+            needed = needless(image, case) if case.protocol == "clinical" else {}
+            found = Result(case.info.name, case.metal_pixels, one.name, seconds, scores, needed, case.info.patient)
             evaluation.results.append(found)
             images[one.name] = image
         if index in shown:

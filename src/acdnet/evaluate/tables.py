@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TypeAlias
 
 import numpy as np
@@ -23,7 +24,10 @@ NOTES = {
     "paper": "PSNR (dB) / SSIM as in the paper's tables: each image stretched from its own range to 8 bits, so that "
     "one bright pixel moves the score by several dB",
     "hu": "RMSE / MAE of the body in HU, without metal",
+    "soft": "RMSE / MAE of soft tissue (-200 to 200 HU) in HU, without metal",
 }
+AREA_OF = {"hu": "body", "soft": "soft"}
+"""Conventions in HU, of which less is better, and where they are taken."""
 RANKED = "; the best is bold, the second best in italics"
 
 Ranks: TypeAlias = dict[tuple[int, int, int], int]
@@ -64,7 +68,7 @@ def table_one(evaluation: Evaluation, convention: str) -> Sheet:
     ranks: Ranks = {}
     for n in range(len(columns) - 1):
         for place in range(2):
-            ranks |= ranked([cells[n][place] for cells in values], n + 1, place, least=convention == "hu")
+            ranks |= ranked([cells[n][place] for cells in values], n + 1, place, least=convention in AREA_OF)
     return Sheet(f"By metal size ({convention})", NOTES[convention] + RANKED, columns, rows, ranks)
 
 
@@ -74,8 +78,8 @@ def _by_group(results: list[Result], groups: list[Group], convention: str) -> li
 
 
 def _mean(results: list[Result], convention: str) -> tuple[float, float]:
-    if convention == "hu":  # a body may be missing in an image
-        return _known([r.scores.rmse["body"] for r in results]), _known([r.scores.mae["body"] for r in results])
+    if area := AREA_OF.get(convention):  # it may be missing in an image
+        return _known([r.scores.rmse[area] for r in results]), _known([r.scores.mae[area] for r in results])
     pairs = [(getattr(r.scores, f"{convention}_psnr"), getattr(r.scores, f"{convention}_ssim")) for r in results]
     first, second = np.mean(np.asarray(pairs, float), axis=0)
     return float(first), float(second)
@@ -87,21 +91,31 @@ def _known(values: list[float]) -> float:
 
 
 def _text(cell: tuple[float, float], convention: str) -> str:
-    if convention == "hu":
-        return f"{cell[0]:.1f}{SEPARATOR}{cell[1]:.1f}"
+    if convention in AREA_OF:
+        return f"{_hu(cell[0])}{SEPARATOR}{_hu(cell[1])}"
     return f"{cell[0]:.2f}{SEPARATOR}{cell[1]:.4f}"
 
 
 def table_regions(evaluation: Evaluation) -> Sheet:
-    """Return RMSE in HU by region."""
+    """Return RMSE and MAE in HU by region."""
     found = [evaluation.of(one.name) for one in evaluation.methods]
-    values = [[_known([r.scores.rmse[area] for r in results]) for area in AREAS] for results in found]
-    rows = [[one.name, *(_hu(value) for value in cells)] for one, cells in zip(evaluation.methods, values, strict=True)]
+    values = [
+        [
+            (_known([r.scores.rmse[area] for r in results]), _known([r.scores.mae[area] for r in results]))
+            for area in AREAS
+        ]
+        for results in found
+    ]
+    rows = [
+        [one.name, *(_text(cell, "hu") for cell in cells)]
+        for one, cells in zip(evaluation.methods, values, strict=True)
+    ]
     ranks: Ranks = {}
     for n in range(len(AREAS)):
-        ranks |= ranked([cells[n] for cells in values], n + 1, least=True)
-    note = "RMSE in HU: body, soft tissue (-200 to 200 HU), bone (over 200 HU), ring of 10 pixels round the metal"
-    return Sheet("By region", note + RANKED, ["method", *AREAS], rows, ranks)
+        for place in range(2):
+            ranks |= ranked([cells[n][place] for cells in values], n + 1, place, least=True)
+    where = "body, soft tissue (-200 to 200 HU), bone (over 200 HU), ring of 10 pixels round the metal"
+    return Sheet("By region", f"RMSE / MAE in HU: {where}{RANKED}", ["method", *AREAS], rows, ranks)
 
 
 def table_needless(evaluation: Evaluation) -> Sheet:
@@ -138,23 +152,37 @@ def table_two(evaluation: Evaluation) -> Sheet:
 
 
 def table_tests(evaluation: Evaluation, convention: str) -> Sheet:
-    """Return p-values of every method against the best, over images and over patients, for PSNR."""
-    key = f"{convention}_psnr"
-    psnr = {one.name: [getattr(r.scores, key) for r in evaluation.of(one.name)] for one in evaluation.methods}
-    patients = [r.patient for r in evaluation.of(evaluation.methods[0].name)]
-    top = max(psnr, key=lambda name: statistics.fmean(psnr[name]))
+    """Return p-values of every method against the best, over images and over patients: of PSNR, or RMSE in HU."""
+    area = AREA_OF.get(convention)
+    found = {one.name: evaluation.of(one.name) for one in evaluation.methods}
+    values = {
+        name: [r.scores.rmse[area] if area else getattr(r.scores, f"{convention}_psnr") for r in results]
+        for name, results in found.items()
+    }
+    whole = [not any(map(math.isnan, of_image)) for of_image in zip(*values.values(), strict=True)]
+    patients = list(compress((r.patient for r in found[evaluation.methods[0].name]), whole))
+    values = {name: list(compress(of_method, whole)) for name, of_method in values.items()}
+    means = {name: statistics.fmean(of_method) if of_method else math.nan for name, of_method in values.items()}
+    top = (min if area else max)(means, key=means.__getitem__)
     rows = []
-    for name, values in psnr.items():
-        found = compare(values, psnr[top])
-        of_patients = compare(by_patient(values, patients), by_patient(psnr[top], patients))
-        cells = ["best"] * 3 if name == top else [_p(found.t_test), _p(found.wilcoxon), _p(of_patients.t_test)]
-        rows.append([name, f"{statistics.fmean(values):.2f}", *cells])
+    for name, of_method in values.items():
+        over_images = compare(of_method, values[top])
+        over_patients = compare(by_patient(of_method, patients), by_patient(values[top], patients))
+        tests = over_images.t_test, over_images.wilcoxon, over_patients.t_test
+        rows.append(
+            [
+                name,
+                "-" if math.isnan(means[name]) else f"{means[name]:.2f}",
+                *(["best"] * 3 if name == top else map(_p, tests)),
+            ]
+        )
+    score = "RMSE of soft tissue in HU" if area else f"PSNR ({convention})"
     note = (
-        f"PSNR ({convention}) against {top}, over {len(patients)} images as in the paper, and over the means of "
+        f"{score} against {top}, over {len(patients)} images as in the paper, and over the means of "
         f"{len(set(patients))} patients: images of one patient are not independent; not corrected for several tests"
     )
-    columns = ["method", "mean PSNR", "p, paired t-test", "p, Wilcoxon", "p, t-test of patients"]
-    ranks = ranked([statistics.fmean(values) for values in psnr.values()], 1)
+    columns = ["method", "mean", "p, paired t-test", "p, Wilcoxon", "p, t-test of patients"]
+    ranks = ranked(list(means.values()), 1, least=bool(area))
     return Sheet(f"Significance ({convention})", note, columns, rows, ranks)
 
 
@@ -165,22 +193,26 @@ def _p(value: float | None) -> str:
 
 
 def table_lesions(kept: list[Retention]) -> Sheet:
-    """Return the share of a small lesion's contrast that each method keeps."""
+    """Return the share of a small lesion's contrast that each method keeps; more than all of it counts as all."""
     places = list(dict.fromkeys(one.place for one in kept))
     rows = []
     for name in dict.fromkeys(one.method for one in kept):
         cells = [[one.kept for one in kept if (one.method, one.place) == (name, place)] for place in places]
-        rows.append([name, *(f"{np.mean(cell):.1%} ({min(cell):.0%})" for cell in cells)])
+        rows.append([name, *(f"{np.mean(np.minimum(c, 1.0)):.1%} ({min(c):.0%} to {max(c):.0%})" for c in cells)])
+    counts = [len({one.case for one in kept if one.place == place}) for place in places]
+    told = ", ".join(f"{count} {place}" for count, place in zip(counts, places, strict=True))
     note = (
-        f"contrast kept of discs of {DIAMETER_MM:g} mm and {CONTRAST_HU:g} HU, mean and (worst); models whose card "
-        "says so were trained with lesions of many sizes and contrasts put in"
+        f"contrast kept of discs of {DIAMETER_MM:g} mm and {CONTRAST_HU:g} HU ({told}): mean, where more than all of "
+        "it counts as all, and (least to most); models whose card says so were trained with lesions of many sizes and "
+        "contrasts put in"
     )
     return Sheet("Lesion retention", note, ["method", *places], rows)
 
 
 def all_tables(evaluation: Evaluation, kept: list[Retention]) -> list[Sheet]:
     """Return all tables, the headline first."""
-    by_size = [table_one(evaluation, convention) for convention in ("window", "paper", "hu")]
-    tests = [table_tests(evaluation, convention) for convention in ("window", "paper")]
-    rest = [table_regions(evaluation), table_needless(evaluation), table_two(evaluation)]
-    return [*by_size, *rest, *tests, *([table_lesions(kept)] if kept else [])]
+    by_size = [table_one(evaluation, convention) for convention in ("window", "paper", "hu", "soft")]
+    tests = [table_tests(evaluation, convention) for convention in ("window", "paper", "soft")]
+    needless = [table_needless(evaluation)] if any(result.needless for result in evaluation.results) else []
+    lesions = [table_lesions(kept)] if kept else []
+    return [*by_size, table_regions(evaluation), *needless, table_two(evaluation), *tests, *lesions]

@@ -11,7 +11,7 @@ THERE = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_con
 
 def rectified(conv: nn.Conv2d, x: Tensor) -> Tensor:
     """Compute relu(conv(x)). What is not a number may become zero: whoever adds the result to x keeps it there."""
-    if not THERE:
+    if not THERE or x.dtype != torch.float32:
         plain: Tensor = conv(x).relu_()
         return plain
     how = conv.padding, conv.stride, conv.dilation, conv.groups
