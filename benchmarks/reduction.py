@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from acdnet.dicom.create import new_series, write_series
+from acdnet.memory import keep_freed_memory
 from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import draw_implant
 from acdnet.physics.phantom import make_phantom
@@ -77,7 +78,7 @@ def run_series(source: Path, out: Path, method: str, model: str) -> tuple[float,
     script = (
         "import sys; from acdnet.cli.app import app\n"
         "try: app(sys.argv[1:])\n"
-        "except SystemExit: pass\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
         "told = open('/proc/self/status').read()\n"  # the peak since the start; that of getrusage is inherited
         "print('peak', int(told.split('VmHWM:')[1].split()[0]) / 1024)"
     )
@@ -98,6 +99,7 @@ def measure(
     slices: int = SLICES, metal: int = METAL, models: tuple[str, ...] = ("default",), rounds: int = ROUNDS
 ) -> list[Row]:
     """Measure LI and networks."""
+    keep_freed_memory()  # as the command does
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else torch.get_num_threads()
     names = [("li", ""), *(("acdnet", model) for model in models)]
     reducers = [make_reducer(method, model or "default") for method, model in names]

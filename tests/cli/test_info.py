@@ -31,8 +31,11 @@ def test_what_things_are(tmp_path: Path) -> None:
     assert run("info", fitted).text.strip().endswith("with tracefit")
     for last in ("none", "beside"):
         model = tmp_path / f"{last}.safetensors"
-        save_model(make_model(replace(SMALL, last=last)), model, name=last, summary="for a test")
+        scores = {"test, clinical, metal 9-20 px: dB": 40.5, "test, clinical, metal all sizes: dB": 41.5}
+        save_model(make_model(replace(SMALL, last=last)), model, name=last, summary="for a test", scores=scores)
         told = run("info", model).text
+        assert "metal all sizes: dB: 41.5" in told
+        assert "40.5" not in told
         assert "begins with the image of li" in told
         assert ("gives back" in told) == (last == "beside")
     reduce(series(tmp_path / "one"), tmp_path / "out")
