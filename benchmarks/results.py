@@ -35,7 +35,9 @@ from benchmarks.model import ROOT
 PROTOCOLS = ("syndeeplesion", "clinical")
 SPLITS = ("test", "site_head")
 CLASSICAL = ("input", "li", "nmar", "tracefit")
-PAIRS, SEED, LESIONS, PHANTOMS = 2, 11, 32, 8
+PAIRS, SEED, PHANTOMS = 2, 11, 8
+LESIONS = {"test": 32, "site_head": 8}
+"""Pairs of the clinical protocol into which lesions are put: in images, without raw data."""
 SKIPPED = 4
 """What `acdnet simulate --skip-bad` returns where slices were left out."""
 PAGE, PICTURES = ROOT / "docs" / "results.md", ROOT / "docs" / "pictures"
@@ -163,16 +165,15 @@ def score(given: argparse.Namespace, protocol: str, split: str, source: str) -> 
         "methods": given.methods,
         "weights": {name: sha256(path.read_bytes()) for name, path in model_files(given.methods).items()},
     }
-    asked |= {"code": source, "lesions": LESIONS}
+    lesions = LESIONS[split] if protocol == "clinical" else 0
+    asked |= {"code": source, "lesions": lesions}
     asked |= {"store": sha256((given.folder / f"{protocol}-{split}" / "manifest.json").read_bytes())}
     known = given.folder / f"{protocol}-{split}-asked.json"
     if known.exists() and json.loads(known.read_text()) == asked and (out / "report.json").exists():
         return
     known.unlink(missing_ok=True)
     shutil.rmtree(out, ignore_errors=True)
-    options = ["--out", str(out), "--methods", given.methods]
-    # lesions are put into images, without raw data
-    options += ["--lesions", str(LESIONS if protocol == "clinical" else 0)]
+    options = ["--out", str(out), "--methods", given.methods, "--lesions", str(lesions)]
     _acdnet("evaluate", str(given.folder / f"{protocol}-{split}"), *options, threads=1)
     known.write_text(json.dumps(asked))
 

@@ -68,7 +68,7 @@ def test_a_model_is_scored_again_when_its_file_changes(folder: Path, monkeypatch
     assert len(asked) == 3
 
 
-@pytest.mark.parametrize(("protocol", "lesions"), [("clinical", str(results.LESIONS)), ("syndeeplesion", "0")])
+@pytest.mark.parametrize(("protocol", "lesions"), [("clinical", str(results.LESIONS["test"])), ("syndeeplesion", "0")])
 def test_lesions_are_for_images(protocol: str, lesions: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
     monkeypatch.setattr(results, "_acdnet", lambda *arguments, **_: asked.append(arguments))

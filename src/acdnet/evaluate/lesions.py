@@ -44,16 +44,15 @@ def lesion_retention(case: Case, methods: list[Contestant], rng: np.random.Gener
     """Put a disc near metal and one far from it, and one into the slice without metal; measure what is kept of each."""
     found = []
     case = replace(case, sinogram=None, protocol="clinical", pixel_mm=case.pixel_mm or ASSUMED_PIXEL_MM)  # images only
-    for place, subject in (("near", case), ("far", case), ("no metal", without_metal(case))):
-        disc = draw_disc(case, place, rng)
-        if disc is None:
-            continue
-        changed = with_disc(subject, disc)
-        for one in methods:
-            difference = one.run(changed) - one.run(subject)
-            weight = disc / disc.sum()
-            kept = float((difference * weight).sum() / (CONTRAST_HU * (disc * weight).sum()))
-            found.append(Retention(case.info.name, one.name, place, kept))
+    for subject, places in ((case, ("near", "far")), (without_metal(case), ("no metal",))):
+        discs = {place: disc for place in places if (disc := draw_disc(case, place, rng)) is not None}
+        changed = {place: with_disc(subject, disc) for place, disc in discs.items()}
+        for one in methods if discs else ():
+            without = one.run(subject)
+            for place, disc in discs.items():
+                difference, weight = one.run(changed[place]) - without, disc / disc.sum()
+                kept = float((difference * weight).sum() / (CONTRAST_HU * (disc * weight).sum()))
+                found.append(Retention(case.info.name, one.name, place, kept))
     return found
 
 
