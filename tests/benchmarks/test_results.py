@@ -143,3 +143,18 @@ def test_networks_that_acdnet_is_compared_with_come_first() -> None:
 def test_a_card_does_not_lose_its_scores(folder: Path) -> None:
     with pytest.raises(SystemExit, match="was not scored"):
         results.put_scores(shipped_models()["cnnmar"], results.card_scores(folder, "another"))
+
+
+def test_scores_of_a_card_become_a_row_for_each_place() -> None:
+    scores = {"validation: li dB": 35.0, "validation: model dB": 40.0, "test, clinical: window dB": 41.5}
+    assert models.table_of({}) == []
+    assert models.table_of(scores) == [
+        "| scores | li dB | model dB |",
+        "|---|---:|---:|",
+        "| validation | 35 | 40 |",
+        "",
+        "| scores | window dB |",
+        "|---|---:|",
+        "| test, clinical | 41.5 |",
+        "",
+    ]
