@@ -12,8 +12,9 @@ from acdnet.data.pairs import open_pairs
 from acdnet.data.store import Pair
 from acdnet.errors import ConfigError
 from acdnet.train.config import from_dict
-from acdnet.train.lesions import CONTRAST_HU, TISSUE_HU, fainter, with_lesions
+from acdnet.train.lesions import BONE_HU, CONTRAST_HU, DENSEST_HU, TISSUE_HU, fainter, with_lesions, with_other_bone
 from acdnet.train.patches import Patches
+from acdnet.units import network_from_hu
 from tests.train.make import small_store
 
 
@@ -73,6 +74,29 @@ def test_artifacts_of_any_strength(pair: Pair) -> None:
     assert 0.8 < max(shares) <= 1.0
 
 
+def test_bone_becomes_denser_or_less_dense_in_all_images(pair: Pair) -> None:
+    clean = pair.clean.copy()
+    clean[20:60, 70:100] = 700.0
+    clean[20:25, 70:75] = 3000.0  # denser than the limit as it is
+    corrupted = np.where(pair.metal, 3000.0, clean + 30.0).astype(np.float32)
+    bony = Pair(clean, corrupted, clean + 7.0, pair.metal, tracefit=clean - 3.0)
+    found = []
+    for seed in range(20):
+        made = with_other_bone(bony, np.random.default_rng(seed))
+        assert made.tracefit is not None
+        assert bony.tracefit is not None
+        np.testing.assert_array_equal(made.clean[clean <= BONE_HU], clean[clean <= BONE_HU])
+        assert made.clean.max() <= 3000.0
+        assert made.clean[50, 80] <= DENSEST_HU
+        for before, after in ((bony.li, made.li), (bony.tracefit, made.tracefit)):
+            np.testing.assert_allclose(after - before, made.clean - clean, atol=1e-3)
+        np.testing.assert_allclose((made.corrupted - made.clean)[~pair.metal], 30.0, atol=1e-3)
+        np.testing.assert_array_equal(made.corrupted[pair.metal], bony.corrupted[pair.metal])
+        found.append(made.clean[50, 80])
+    assert min(found) < 600.0
+    assert max(found) > 1100.0
+
+
 def test_air_holds_no_lesion(pair: Pair) -> None:
     air = Pair(np.full_like(pair.clean, TISSUE_HU - 1), pair.corrupted, pair.li, pair.metal)
     made = with_lesions(air, np.random.default_rng(3))
@@ -84,6 +108,7 @@ def test_as_many_patches_have_them_as_asked_for(tmp_path: Path) -> None:
     kinds: list[Callable[[float], Patches]] = [
         lambda share: Patches(sets, 48, seed=1, lesions=share),
         lambda share: Patches(sets, 48, seed=1, faint=share),
+        lambda share: Patches(sets, 48, seed=1, bones=share),
     ]
     for kind in kinds:
         plain, some, all_, again = (kind(share) for share in (0.0, 0.5, 1.0, 1.0))
@@ -119,3 +144,16 @@ def test_their_pixels_may_have_a_weight(tmp_path: Path) -> None:
         assert set(W.unique().tolist()) <= {1.0, 5.0}
         assert (W[(after - before).abs() > 1.0] == 5.0).all()  # a unit of the network is 20 HU
         assert (W[after == before] == 1.0).all()
+
+
+def test_bone_may_have_a_weight(tmp_path: Path) -> None:
+    sets = [open_pairs(small_store(tmp_path))]
+    both = Patches(sets, 48, seed=1, lesions=0.5, lesion_weight=5.0, bone_weight=3.0)
+    seen = set()
+    for n in range(6):
+        Y, _, X, _, W = both[n]
+        assert Y.shape == W.shape
+        bone = network_from_hu(np.float32(BONE_HU + 2 * CONTRAST_HU[1])) < X  # more than lesions make of tissue
+        assert (W[bone] > 1.0).all()
+        seen |= set(W.unique().tolist())
+    assert seen == {1.0, 3.0, 5.0}

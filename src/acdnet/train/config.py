@@ -136,6 +136,9 @@ class TrainingSettings:
     lesion_weight: float = 1.0
     faint: float = 0.0
     """Share of the patches whose artifact is made weaker, down to none, so that clean tissue is left alone."""
+    bones: float = 0.0
+    """Share of the patches whose bone is made denser or less dense, so that it is kept, and the weight of bone."""
+    bone_weight: float = 1.0
 
     def __post_init__(self) -> None:
         limits = {
@@ -143,6 +146,7 @@ class TrainingSettings:
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
             "average": (0.0, 0.99999), "omega": (0.0, 1e9), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1),
             "patches": (0, 1e12), "together": (0, 4096), "lesions": (0, 1), "lesion_weight": (1, 1e3), "faint": (0, 1),
+            "bones": (0, 1), "bone_weight": (1, 1e3),
         }  # fmt: skip
         check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):

@@ -1,4 +1,4 @@
-"""What is done to patches so that a network touches only what it must: small lesions put in, artifacts made weaker.
+"""What is done to patches so that a network touches only what it must: lesions, other bone, weaker artifacts.
 
 What is small, round and in Y is tissue. Lesions are added to the clean image and so to the corrupted one, whose
 artifact stays what it was. LI fills the rays through metal from their neighbours and so loses a share of each, and so
@@ -29,6 +29,8 @@ KEPT = (0.6, 1.0)
 EDGE_PIXELS = 0.6
 TISSUE_HU = -300.0
 """Lesions lie where the clean image is denser than this, not in air or lung."""
+BONE_HU, BONE_FACTOR, DENSEST_HU = 150.0, (0.6, 2.5), 2800.0
+"""What is denser is bone. What it has above this is multiplied, octave by octave, up to enamel."""
 
 
 def with_lesions(pair: Pair, rng: np.random.Generator) -> Pair:
@@ -54,6 +56,16 @@ def fainter(pair: Pair, rng: np.random.Generator) -> Pair:
     share = np.float32(rng.uniform(0.0, 1.0))
     weaker = pair.clean + share * (pair.corrupted - pair.clean)
     return replace(pair, corrupted=np.where(pair.metal, pair.corrupted, weaker))
+
+
+def with_other_bone(pair: Pair, rng: np.random.Generator) -> Pair:
+    """Return a patch whose bone is denser, or less dense, in all of its images; the artifact stays what it was."""
+    above = np.maximum(pair.clean - np.float32(BONE_HU), 0.0)
+    other = above * np.float32(_octaves(BONE_FACTOR, rng))
+    added = np.minimum(other, np.maximum(above, DENSEST_HU - BONE_HU)) - above
+    corrupted = np.where(pair.metal, pair.corrupted, pair.corrupted + added)
+    fitted = None if pair.tracefit is None else pair.tracefit + added
+    return replace(pair, clean=pair.clean + added, corrupted=corrupted, li=pair.li + added, tracefit=fitted)
 
 
 def _near(metal: NDArray[np.bool_]) -> NDArray[np.int64]:

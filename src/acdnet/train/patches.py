@@ -13,7 +13,7 @@ from torch import Tensor
 from acdnet.data.pairs import PairSet
 from acdnet.data.store import Pair
 from acdnet.errors import InputRefused
-from acdnet.train.lesions import fainter, with_lesions
+from acdnet.train.lesions import BONE_HU, fainter, with_lesions, with_other_bone
 from acdnet.units import network_from_hu
 
 AIR_HU = -900.0
@@ -46,9 +46,13 @@ class Patches:
     lesions: float = 0.0
     """Share of the patches into which small lesions are put."""
     lesion_weight: float = 1.0
-    """Weight of their pixels in the loss; if it is not one, patches have one more image, W."""
+    """Weight of their pixels in the loss; if a weight is not one, patches have one more image, W."""
     faint: float = 0.0
     """Share of the patches whose artifact is made weaker."""
+    bones: float = 0.0
+    """Share of the patches whose bone is made denser or less dense."""
+    bone_weight: float = 1.0
+    """Weight of bone in the loss."""
     first: str = "li"
     """What the network begins with."""
     counts: list[int] = field(init=False)
@@ -73,14 +77,16 @@ class Patches:
         flips = [axis for axis in (-2, -1) if rng.random() < 0.5]
         if self.faint and rng.random() < self.faint:
             window = window._replace(pair=fainter(window.pair, rng))
+        if self.bones and rng.random() < self.bones:
+            window = window._replace(pair=with_other_bone(window.pair, rng))
         before = window.pair.clean
         if self.lesions and rng.random() < self.lesions:
             window = window._replace(pair=with_lesions(window.pair, rng))
         stack = self.example(which, index, window)
-        if self.lesion_weight != 1.0:
-            lesions = np.abs(window.pair.clean - before) > LESION_HU
-            W = torch.from_numpy(np.where(lesions, self.lesion_weight, 1.0)).float()
-            stack = torch.cat((stack, W[None]))
+        if self.lesion_weight != 1.0 or self.bone_weight != 1.0:
+            lesions, bone = np.abs(window.pair.clean - before) > LESION_HU, before > BONE_HU
+            W = np.where(lesions, self.lesion_weight, np.where(bone, self.bone_weight, 1.0))
+            stack = torch.cat((stack, torch.from_numpy(W).float()[None]))
         return stack.flip(flips) if flips else stack
 
     def _first(self, rng: np.random.Generator) -> tuple[int, int, Window]:

@@ -30,7 +30,10 @@ numbers are assumed but for the share of patches with strong errors. `short`: ou
 FOR_SOME: dict[tuple[str, str], tuple[str, ...]] = {
     **dict.fromkeys((("model", "frugal"), ("model", "bfloat16")), ("acdnet",)),
     **dict.fromkeys(
-        (("training", name) for name in ("together", "omega", "initial", "lesions", "lesion_weight", "faint")),
+        (
+            ("training", name)
+            for name in ("together", "omega", "initial", "lesions", "lesion_weight", "faint", "bones", "bone_weight")
+        ),
         ("acdnet",),
     ),
     **dict.fromkeys((("training", name) for name in ("patch", "focus")), ("acdnet", "cnnmar")),

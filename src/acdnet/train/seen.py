@@ -20,6 +20,8 @@ def seen(sets: Sequence[PairSet], config: TrainConfig, lesson: Lesson, step: int
     lesions = f", small lesions put into {t.lesions:.0%}" if t.lesions else ""
     lesions += f" with weight {t.lesion_weight:g}" if t.lesions and t.lesion_weight != 1 else ""
     lesions += f", artifacts made weaker in {t.faint:.0%}" if t.faint else ""
+    lesions += f", bone made denser or less dense in {t.bones:.0%}" if t.bones else ""
+    lesions += f", bone with weight {t.bone_weight:g}" if t.bone_weight != 1 else ""
     return Training(
         data=f"{len(infos)} simulated pairs of {patients} patients ({names}), {examples}{lesions}",
         protocol=", ".join(sorted({found.protocol for found in sets})),

@@ -27,7 +27,7 @@ from acdnet.train.patches import Patches
 class ACDNetLesson:
     """Batches are Y, X_li, X, I: B x 1 x size x size, network units; I is 1 where there is no metal.
 
-    If pixels of lesions have a weight, W is the last.
+    If pixels of lesions or bone have a weight, W is the last.
     """
 
     calibration = 40
@@ -47,7 +47,8 @@ class ACDNetLesson:
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Patches:
         t, network = config.training, config.model.network()
         assert isinstance(network, ACDNetConfig)
-        return Patches(sets, t.patch, seed, focus, t.together, t.lesions, t.lesion_weight, t.faint, network.first)
+        kinds = {name: getattr(t, name) for name in ("lesions", "lesion_weight", "faint", "bones", "bone_weight")}
+        return Patches(sets, t.patch, seed, focus, t.together, **kinds, first=network.first)
 
     def collate(self, examples: list[Tensor]) -> Batch:
         return torch.stack(examples).unsqueeze(2).unbind(1)
