@@ -76,7 +76,7 @@ def measure(pairs: PairSet, count: int, model: str) -> list[tuple[str, ...]]:
         for one in methods:
             image = one.run(case)
             psnr, rmse = window_psnr(image, pair.clean, pair.metal), hu_rmse(image, pair.clean, soft)
-            scores[one.name].append((psnr, rmse, *needless(image, case).values()))
+            scores[one.name].append((psnr, rmse, *(change.hu for change in needless(image, case).values())))
         for found in lesion_retention(case, methods, np.random.default_rng(index)):
             kept[found.method, found.place].append(found.kept)
     before, after = (np.array(scores[NAMES[last]])[:, 1] for last in LASTS)

@@ -12,7 +12,7 @@ from acdnet.data.pairs import PairInfo
 from acdnet.data.store import Pair
 from acdnet.evaluate.cases import Case
 from acdnet.evaluate.metrics import _made_smaller, _ssim, hu_mae, hu_rmse, regions, score, window_psnr
-from acdnet.evaluate.untouched import needless
+from acdnet.evaluate.untouched import Change, needless, over_pixels, over_slices
 from acdnet.units import hu_from_mu
 
 NO_METAL = np.zeros((40, 44), bool)
@@ -109,6 +109,17 @@ def test_needless_change_counts_clean_tissue_far_from_metal() -> None:
     found = needless(image, case)
     away = np.hypot(*np.mgrid[-100:100, -5:195]) > 50
     inside = away[100:, :150]
-    assert found["soft"] == pytest.approx(3 * (inside[:, 120:].sum() / inside.sum()), abs=1e-3)
-    assert found["bone"] == pytest.approx(4.0)
-    assert math.isnan(needless(image, replace(case, pixel_mm=0.1))["bone"])
+    assert found["soft"].hu == pytest.approx(3 * (inside[:, 120:].sum() / inside.sum()), abs=1e-3)
+    assert found["bone"].hu == pytest.approx(4.0)
+    assert found["bone"].pixels == away[100:, 150:].sum()
+    none = needless(image, replace(case, pixel_mm=0.1))["bone"]
+    assert math.isnan(none.hu)
+    assert none.pixels == 0
+
+
+def test_means_over_slices_and_over_pixels() -> None:
+    changes = [Change(2.0, 300), Change(10.0, 100), Change(math.nan, 0)]
+    assert over_slices(changes) == pytest.approx(6.0)
+    assert over_pixels(changes) == pytest.approx(4.0)
+    assert math.isnan(over_slices(changes[2:]))
+    assert math.isnan(over_pixels([]))

@@ -15,7 +15,7 @@ from acdnet.errors import InputRefused
 from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import Contestant
 from acdnet.evaluate.metrics import Scores, score
-from acdnet.evaluate.untouched import needless
+from acdnet.evaluate.untouched import Change, needless
 
 AREAS = ("body", "soft", "bone", "ring")
 
@@ -30,8 +30,8 @@ class Result:
     seconds: float
     """From what is given (raw data, or else the slice) to the result, what networks begin with included."""
     scores: Scores
-    needless: dict[str, float] = field(default_factory=dict)
-    """Mean change in HU of tissue that is clean as it is, far from the metal. In the clinical protocol alone: in the
+    needless: dict[str, Change] = field(default_factory=dict)
+    """Change of tissue that is clean as it is, far from the metal. In the clinical protocol alone: in the
     benchmark's, slices with and without metal differ everywhere, as only one of them was reconstructed anew."""
     patient: str = ""
 
@@ -47,7 +47,8 @@ class Result:
             "metal_pixels": self.metal_pixels,
             "method": self.method,
         }
-        needless = {f"needless_{tissue}_hu": value for tissue, value in self.needless.items()}
+        needless = {f"needless_{tissue}_hu": change.hu for tissue, change in self.needless.items()}
+        needless |= {f"needless_{tissue}_pixels": change.pixels for tissue, change in self.needless.items()}
         return named | {"seconds": self.seconds} | window | paper | hu | needless
 
 

@@ -15,7 +15,7 @@ from acdnet.evaluate.groups import Group, size_groups
 from acdnet.evaluate.lesions import CONTRAST_HU, DIAMETER_MM, Retention
 from acdnet.evaluate.run import AREAS, Evaluation, Result
 from acdnet.evaluate.statistics import by_patient, compare
-from acdnet.evaluate.untouched import ARTIFACT_HU, FAR_MM, TISSUES
+from acdnet.evaluate.untouched import ARTIFACT_HU, FAR_MM, TISSUES, over_pixels, over_slices
 
 SEPARATOR = " / "
 """Between two numbers of one cell."""
@@ -123,10 +123,15 @@ def table_needless(evaluation: Evaluation) -> Sheet:
     rows = []
     for one in evaluation.methods:
         found = evaluation.of(one.name)
-        cells = [_known([r.needless.get(tissue, math.nan) for r in found]) for tissue in TISSUES]
-        rows.append([one.name, *(_hu(cell) for cell in cells)])
+        changes = [[r.needless[tissue] for r in found if tissue in r.needless] for tissue in TISSUES]
+        rows.append([one.name, *(_hu(mean(change)) for change in changes for mean in (over_slices, over_pixels))])
     where = f"over {FAR_MM / 10:g} cm from metal and where the artifact is below {ARTIFACT_HU:g} HU"
-    return Sheet("Left alone", f"mean absolute change in HU, {where}", ["method", "soft tissue", "bone"], rows)
+    note = (
+        f"mean absolute change in HU, {where}: the mean of the slices' means, in which a few pixels amid streaks "
+        "count as much as a whole pelvis, and the mean of all pixels"
+    )
+    columns = [f"{tissue}, {what}" for tissue in ("soft tissue", "bone") for what in ("of slices", "of pixels")]
+    return Sheet("Left alone", note, ["method", *columns], rows)
 
 
 def _hu(value: float) -> str:

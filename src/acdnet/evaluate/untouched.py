@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
@@ -15,8 +19,27 @@ ARTIFACT_HU = 5.0
 TISSUES = ("soft", "bone")
 
 
-def needless(image: NDArray[np.float32], case: Case) -> dict[str, float]:
-    """Return the mean absolute change in HU of soft tissue and of bone that need none; NaN where there is no such."""
+class Change(NamedTuple):
+    """Mean absolute change in HU of so many pixels; NaN of none."""
+
+    hu: float
+    pixels: int
+
+
+def over_slices(changes: Sequence[Change]) -> float:
+    """Return the mean of the slices' means: a few pixels amid streaks count as much as a whole pelvis."""
+    found = [change.hu for change in changes if change.pixels]
+    return float(np.mean(found)) if found else math.nan
+
+
+def over_pixels(changes: Sequence[Change]) -> float:
+    """Return the mean of all pixels of all slices."""
+    pixels = sum(change.pixels for change in changes)
+    return sum(change.hu * change.pixels for change in changes if change.pixels) / pixels if pixels else math.nan
+
+
+def needless(image: NDArray[np.float32], case: Case) -> dict[str, Change]:
+    """Return how much soft tissue and bone that need no change are changed."""
     pair = case.pair
     away = distance_transform_edt(~pair.metal) * (case.pixel_mm or ASSUMED_PIXEL_MM)
     clean = (away > FAR_MM) & (np.abs(pair.corrupted - pair.clean) < ARTIFACT_HU)
@@ -25,5 +48,5 @@ def needless(image: NDArray[np.float32], case: Case) -> dict[str, float]:
     for name, where in regions(pair.clean, pair.metal).items():
         if name in TISSUES:
             there = where & clean
-            found[name] = float(change[there].mean()) if there.any() else float("nan")
+            found[name] = Change(float(change[there].mean()) if there.any() else math.nan, int(there.sum()))
     return found
