@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from threading import Barrier, Thread, get_ident
 from typing import Any
 
 import numba
@@ -43,3 +44,24 @@ def test_an_error_in_a_thread_is_seen() -> None:
 
     with pytest.raises(ValueError, match="0"):
         compiled.in_threads(fail, 2)
+
+
+def test_threads_with_one_core_each_do_not_wait_for_each_other() -> None:
+    both = Barrier(2, timeout=20)
+    idents: list[tuple[int, int]] = []
+
+    def slice_() -> None:
+        def work(_: int) -> None:
+            both.wait()  # breaks unless the other one works at the same time
+            idents.append((get_ident(), caller))
+
+        caller = get_ident()
+        compiled.in_threads(work, 1)
+
+    threads = [Thread(target=slice_) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(idents) == 2
+    assert all(worker == caller for worker, caller in idents)
