@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -243,7 +244,8 @@ def page(folder: Path, command: str, methods: str) -> str:
         for protocol in PROTOCOLS:
             scores = folder / f"{protocol}-{split}-scores"
             tables = (scores / "tables.md").read_text()
-            tables = tables[tables.index("## ") :].replace("## ", "### ")
+            tables = tables[tables.index("## ") :]
+            tables = re.sub("^## (.*)$", rf"### \1: {split}, {protocol}", tables, flags=re.MULTILINE)
             made = counted(json.loads((folder / f"{protocol}-{split}" / "manifest.json").read_text()))
             parts += [f"## {TITLES[split]}, {TITLES[protocol]}", made, tables.strip()]
             parts.append(

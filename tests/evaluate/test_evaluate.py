@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import math
 from dataclasses import replace
@@ -7,15 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from acdnet.baselines.method import method
 from acdnet.cli.app import app
 from acdnet.data.pairs import marks, open_pairs
 from acdnet.data.recipe import Recipe
+from acdnet.data.store import Pair
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import Contestant, check_unseen, contestant, contestants
+from acdnet.evaluate.figures import draw_stages
 from acdnet.evaluate.groups import size_groups
 from acdnet.evaluate.lesions import CONTRAST_HU, Retention, draw_disc, lesion_retention, with_disc
 from acdnet.evaluate.metrics import Scores
@@ -89,6 +93,42 @@ def test_a_method_that_makes_no_numbers_is_refused(clinical: Path) -> None:
     broken = Contestant("broken", 0, lambda case: np.full_like(case.pair.clean, np.nan))
     with pytest.raises(InputRefused, match="broken makes numbers of it that are not finite"):
         list(evaluate(open_pairs(clinical), Evaluation([broken]), count=1))
+
+
+def test_scores_so_far_are_kept(clinical: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks_later(case: Case) -> NDArray[np.float32]:
+        done.append(case.info.name)
+        return case.pair.li if len(done) < 3 else np.full_like(case.pair.li, np.nan)
+
+    done: list[str] = []
+    broken = Contestant("broken", 0, breaks_later)
+    monkeypatch.setattr("acdnet.evaluate.contestants.contestants", lambda _: [broken])
+    out = tmp_path / "e"
+    told = CliRunner().invoke(app, ["evaluate", str(clinical), "--out", str(out), "--methods", "broken"])
+    assert told.exit_code == 2
+    with (out / "unfinished.csv").open() as file:
+        assert [row["case"] for row in csv.DictReader(file)] == done[:2]
+    assert "unfinished.csv" in told.output
+
+
+def test_many_stages_take_several_rows(tmp_path: Path) -> None:
+    from PIL import Image
+
+    metal = np.zeros((48, 48), bool)
+    metal[20:24, 20:24] = True
+    clean = np.zeros((48, 48), np.float32)
+    pair = Pair(clean, clean + np.float32(30.0), clean, metal)
+    widths = []
+    for T in (3, 10):
+        found = decompose_hu(
+            InferenceACDNet(make_model(replace(SMALL, T=T))), pair.corrupted, pair.li, metal, details=True
+        )
+        draw_stages(pair, found, tmp_path / f"{T}.png")
+        with Image.open(tmp_path / f"{T}.png") as picture:
+            widths.append(picture.size)
+    (few_wide, few_high), (many_wide, many_high) = widths
+    assert many_wide == pytest.approx(6 / 4 * few_wide, rel=0.05)  # two rows of six instead of one of eleven
+    assert many_high > 1.5 * few_high
 
 
 def test_a_network_begins_with_what_it_was_trained_with(clinical: Path, tmp_path: Path) -> None:

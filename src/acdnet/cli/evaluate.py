@@ -29,7 +29,7 @@ def evaluate(
 
     from acdnet.data.pairs import open_pairs
     from acdnet.evaluate.contestants import check_unseen, contestants
-    from acdnet.evaluate.report import write_report
+    from acdnet.evaluate.report import write_report, write_unfinished
     from acdnet.evaluate.run import Evaluation
     from acdnet.evaluate.run import evaluate as run
     from acdnet.memory import keep_freed_memory
@@ -44,8 +44,13 @@ def evaluate(
     total = min(pairs, len(found.infos())) if pairs else len(found.infos())
     console = Console()
     evaluation = Evaluation(compared)
-    for _ in track(run(found, evaluation, pairs), "scoring", total, console=console, transient=True):
-        pass
+    try:
+        for _ in track(run(found, evaluation, pairs), "scoring", total, console=console, transient=True):
+            pass
+    except BaseException:  # refused, out of memory or stopped by hand: hours of scores are kept
+        if kept_scores := write_unfinished(evaluation, out):
+            typer.echo(f"scores so far: {kept_scores}", err=True)
+        raise
     about = {"data": data.name, "protocol": found.protocol, "pairs": total, "methods": names}
     written = _write(evaluation, out, about)
     kept = _lesions(found, compared, lesions, console)

@@ -58,14 +58,20 @@ def draw_panels(evaluation: Evaluation, path: Path) -> None:
 def draw_stages(pair: Pair, found: Decomposition, path: Path) -> None:
     """Draw image and artifact of every stage, and the truth."""
     T = len(found.artifacts)
+    high = -(-(T + 1) // PANELS)  # many stages take several rows, as even as they can be
+    wide = -(-(T + 1) // high)
     truth = np.where(pair.metal, 0.0, np.clip(pair.corrupted, None, HU_CEILING) - pair.clean)
     images = [(f"$X^{{({t})}}$", to_hu(found.images[t])) for t in range(1, T + 1)] + [("truth $X$", pair.clean)]
     artifacts = [(f"$A^{{({t + 1})}}$", found.artifacts[t][0, 0].numpy() * HU_PER_UNIT) for t in range(T)]
-    figure, axes = _grid(2, T + 1, 2.0, 2.25)
+    figure, axes = _grid(2 * high, wide, 2.0, 2.25)
+    for axis in axes.flat:
+        axis.set_axis_off()
     for row, (panels, window) in enumerate(
         ((images, WINDOW_HU), ([*artifacts, ("truth $Y - X$", truth)], (-DIFFERENCE_HU, DIFFERENCE_HU)))
     ):
-        for axis, (title, image) in zip(axes[row], panels, strict=True):
+        for n, (title, image) in enumerate(panels):
+            axis = axes[2 * (n // wide) + row, n % wide]
+            axis.set_axis_on()
             show(axis, image, pair.metal, *window)
             axis.set_title(title, color=INK)
     save(figure, path, caption(f"image and artifact at every stage · artifacts ±{DIFFERENCE_HU:.0f} HU · metal in red"))

@@ -55,16 +55,12 @@ def write_report(evaluation: Evaluation, kept: list[Retention], out: Path, about
     """Write all tables in all formats, and every single score."""
     sheets = all_tables(evaluation, kept)
     rows = [result.row() for result in evaluation.results]
-    single = StringIO()
-    writer = csv.DictWriter(single, list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
     table = StringIO()
     for sheet in sheets:
         csv.writer(table).writerows([[sheet.title], sheet.columns, *sheet.rows, []])
     title = "# Evaluation\n\nResearch use only. Not a medical device.\n\n"
     files = {
-        "scores.csv": single.getvalue(),
+        "scores.csv": _single(rows),
         "tables.csv": table.getvalue(),
         "tables.md": title + "\n".join(markdown(sheet) for sheet in sheets),
         "tables.tex": "\n".join(latex(sheet) for sheet in sheets),
@@ -80,6 +76,23 @@ def write_report(evaluation: Evaluation, kept: list[Retention], out: Path, about
     }
     write_atomically({out / name: text.encode() for name, text in files.items()})
     return [out / name for name in files]
+
+
+def write_unfinished(evaluation: Evaluation, out: Path) -> Path | None:
+    """Keep the single scores of an evaluation that was stopped; None where there is none yet."""
+    if not evaluation.results:
+        return None
+    path = out / "unfinished.csv"
+    write_atomically({path: _single([result.row() for result in evaluation.results]).encode()})
+    return path
+
+
+def _single(rows: list[dict[str, str | float]]) -> str:
+    text = StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def write_cases(evaluation: Evaluation, out: Path) -> Path:
