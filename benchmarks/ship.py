@@ -27,11 +27,12 @@ def main() -> None:
     parser.add_argument(
         "--last", choices=LASTS, help="what is done with the network's image; as the run says, if unsaid"
     )
+    parser.add_argument("--half", action="store_true", help="round matrices and kernels to 16 bits: half the bytes")
     given = parser.parse_args()
     source = given.run / "model.safetensors" if given.run.is_dir() else given.run
     if not source.is_file():
         raise SystemExit(f"{source}: no such model; has the run come to its end?")
-    if source.stat().st_size > LARGEST_BYTES:
+    if source.stat().st_size > LARGEST_BYTES * (2 if given.half else 1):
         raise SystemExit(f"{source}: has more than {LARGEST_BYTES / 1e6:g} MB; such models are not shipped")
     model, card = read_model(source)
     if given.last:
@@ -47,6 +48,7 @@ def main() -> None:
         training=card.training,
         scores=card.scores,
         overwrite=True,
+        half=given.half,
     )
     print(f"{new.name}: {new.parameters:,} parameters, {new.scores}")
 

@@ -148,8 +148,8 @@ def test_F42_missing_and_extra_weights(model: Path) -> None:
 
 
 def test_F42_other_type(model: Path) -> None:
-    edit_weights(model, lambda state: state.update(D=state["D"].half()))
-    refused(model, "D is torch.float16")
+    edit_weights(model, lambda state: state.update(D=state["D"].double()))
+    refused(model, "D is torch.float64")
 
 
 def test_F42_changed_weights_fail_the_selftest(model: Path) -> None:

@@ -68,3 +68,20 @@ def test_the_public_call() -> None:
     assert acdnet.load_model is load_model
     with pytest.raises(AttributeError):
         acdnet.nothing  # noqa: B018
+
+
+def test_weights_of_16_bits(tmp_path: Path) -> None:
+    model, full, short = make_model(), tmp_path / "full.safetensors", tmp_path / "short.safetensors"
+    save_model(model, full, name="m", summary="")
+    save_model(model, short, name="m", summary="", half=True)
+    assert short.stat().st_size < full.stat().st_size - 3000  # most of a network this small is names
+    read, _ = read_model(short)
+    for (name, before), after in zip(model.state_dict().items(), read.state_dict().values(), strict=True):
+        assert after.dtype == before.dtype
+        exact = before.half().float() if before.dim() > 1 else before
+        assert torch.equal(after, exact), name
+    with torch.no_grad():
+        model.D[0, 0, 0] = 1e5  # more than 16 bits hold
+    with pytest.raises(ModelFileError, match="D holds numbers that are not finite"):
+        save_model(model, short, name="m", summary="", half=True, overwrite=True)
+    read_model(short)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import torch
 from torch import Tensor, nn
 
 from acdnet.config import NetworkConfig
@@ -45,7 +46,7 @@ def check_state(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> No
         found = state[name]
         if found.shape != value.shape:
             raise ModelFileError(f"{path}: {name} is {tuple(found.shape)}, expected {tuple(value.shape)}")
-        if found.dtype != value.dtype:
+        if found.dtype not in (value.dtype, torch.float16 if value.dtype == torch.float32 else value.dtype):
             raise ModelFileError(f"{path}: {name} is {found.dtype}, expected {value.dtype}")
         if not found.isfinite().all():
             raise ModelFileError(f"{path}: {name} holds numbers that are not finite")

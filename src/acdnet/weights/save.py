@@ -28,13 +28,20 @@ def save_model(
     training: Training | None = None,
     scores: Mapping[str, float] | None = None,
     overwrite: bool = False,
+    half: bool = False,
 ) -> Card:
-    """Write `path` (weights) and its card, complete or not at all, and return the card. The model stays as it is."""
+    """Write `path` (weights) and its card, complete or not at all, and return the card. The model stays as it is.
+
+    With `half` matrices and kernels are rounded to 16 bits, for half the bytes; what is read is the rounded model.
+    """
     if path.suffix != ".safetensors":
         raise InputRefused(f"{path}: a model is written to a file that ends in .safetensors")
     check_writable([path, card_path(path)], overwrite)
     model = copy.deepcopy(model).cpu().float().eval()
     state = {key: value.detach().contiguous() for key, value in model.state_dict().items()}
+    if half:
+        state = {key: value.half() if value.dim() > 1 else value for key, value in state.items()}
+        model.load_state_dict(state)
     if broken := [key for key, value in state.items() if not value.isfinite().all()]:
         raise ModelFileError(f"{path}: not written, {broken[0]} holds numbers that are not finite")
     data = save({**state, KEY: selftest(model)}, metadata={CONFIG_KEY: json.dumps(config_to_dict(model.config))})
