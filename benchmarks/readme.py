@@ -1,7 +1,7 @@
 """Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
 
 No number in them is typed by hand. Parts: demo, bench, training, reduction, phantoms, trust, beside, physics,
-methods, preview, viewer; without an argument, all.
+methods, preview, viewer, rivals; without an argument, all. The table of results is that of `benchmarks.results`.
 """
 
 from __future__ import annotations

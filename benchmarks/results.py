@@ -32,6 +32,7 @@ from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import find_model, shipped_models
 from benchmarks import models
 from benchmarks.model import ROOT
+from benchmarks.readme import put
 
 PROTOCOLS = ("syndeeplesion", "clinical")
 SPLITS = ("test", "site_head")
@@ -41,7 +42,7 @@ LESIONS = {"test": 32, "site_head": 8}
 """Pairs of the clinical protocol into which lesions are put: in images, without raw data."""
 SKIPPED = 4
 """What `acdnet simulate --skip-bad` returns where slices were left out."""
-PAGE, PICTURES = ROOT / "docs" / "results.md", ROOT / "docs" / "pictures"
+PAGE, PICTURES, README = ROOT / "docs" / "results.md", ROOT / "docs" / "pictures", ROOT / "README.md"
 TITLES = {
     "syndeeplesion": "the benchmark's protocol (`syndeeplesion`)",
     "clinical": "the clinical protocol (`clinical`)",
@@ -93,7 +94,8 @@ def main() -> None:
     if not given.page_only:
         compute(given)
     PAGE.write_text(page(given.folder, told(given), given.methods))
-    print(f"written: {PAGE}")
+    put(README, "results table", short(given.folder, ("test",)))
+    print(f"written: {PAGE}, {README}")
     shipped = set(shipped_models().values())
     for name, path in files.items():
         if path in shipped:
@@ -274,9 +276,9 @@ def counted(manifest: dict[str, Any]) -> str:
     return f"{pairs} pairs of {len(entries)} slices of {patients} patients{left_out}."
 
 
-def short(folder: Path) -> str:
+def short(folder: Path, splits: tuple[str, ...] = SPLITS) -> str:
     """Return the averages of all methods on all stores: window PSNR and SSIM, and RMSE of soft tissue."""
-    stores = [(protocol, split) for split in SPLITS for protocol in PROTOCOLS]
+    stores = [(protocol, split) for split in splits for protocol in PROTOCOLS]
     found: dict[str, list[str]] = {}
     for protocol, split in stores:
         report = json.loads((folder / f"{protocol}-{split}-scores" / "report.json").read_text())

@@ -107,6 +107,9 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(results, "find_model", lambda name: copies["clinical-s" if name == "default" else name])
     monkeypatch.setattr(results, "PAGE", tmp_path / "results.md")
     monkeypatch.setattr(results, "PICTURES", pictures)
+    readme = tmp_path / "README.md"
+    readme.write_text("before\n<!-- results table -->\n<!-- /results table -->\nafter\n")
+    monkeypatch.setattr(results, "README", readme)
     monkeypatch.setattr(models, "main", lambda: print("models written"))
     arguments = ["results", "somewhere/private", "--folder", str(folder), "--methods", "input,li,cnnmar,acdnet,"]
     monkeypatch.setattr(sys, "argv", arguments)
@@ -117,6 +120,8 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
     assert "3 pairs of 2 slices of 1 patients; 1 slices could not be used." in page
     assert "| cnnmar | 41.00 / 0.9800 / 21.0 |" in page
     assert "`cnnmar` has its published size" in page
+    assert "| method | test, syndeeplesion | test, clinical |\n" in readme.read_text()
+    assert readme.read_text().endswith("<!-- /results table -->\nafter\n")
     assert "dudonet-s" not in page
     assert len(list(pictures.iterdir())) == 6
     for name in ("clinical-s", "cnnmar"):
