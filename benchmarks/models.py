@@ -30,8 +30,10 @@ SEED = 3_000_000
 HEAD = """# Models
 
 Written by `python -m benchmarks.models` from the cards beside the weights. Research use only. Not a medical device.
-`acdnet models` lists them; `acdnet.load_model(NAME)` loads one; `acdnet train` makes more ([training.md](training.md)).
-Scores on patients that no model was trained on are in [results.md](results.md).
+`acdnet models` lists them; `acdnet.load_model(NAME)` loads one of ACDNet, `acdnet reduce --method KIND` takes the
+others; `acdnet train` makes more ([training.md](training.md)).
+Scores on patients that no model was trained on are in [results.md](results.md). Validation scores are those of the
+pairs that a run had, not the same for all models.
 """
 
 

@@ -5,7 +5,7 @@ into the slices of the splits `test` and `site_head`, in both protocols; every m
 tables go into docs/results.md, the scores of each shipped model into its card, and the cards into docs/models.md.
 Pictures that show images are made of phantoms, as slices may not be ours to publish. What is scored already, in
 --folder, is not scored again unless stores, weights or code have changed; with --page-only not even then. Models that
-are not shipped are given by file: --methods input,li,...,runs/dudonet-s/model.safetensors.
+are not shipped are given by file: --methods input,li,...,runs/mine/model.safetensors.
 """
 
 from __future__ import annotations
@@ -61,6 +61,11 @@ HEAD = """Compare with care:
 - Seconds are those of one core, while others are at work.
 - That slices without metal are not changed is no score but a test (F29 in [limits.md](limits.md)).
 - `paper` scores are only for comparing with the paper's tables."""
+DUAL_S = (
+    "`dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the published channels and are far from trained: they "
+    "have seen about a hundredth of the slices that the published recipes take. The published sizes were not trained; "
+    "what they cost stands in [rivals.md](rivals.md)."
+)
 ABOUT = {
     "tracefit": "`TRACEFIT` is a classical method of this project, which networks may begin with instead of LI.",
     "benchmark-s": "`benchmark-s` is a small ACDNet with coarse blocks that begins with a trace fit; the paper's "
@@ -72,8 +77,7 @@ ABOUT = {
     "clinical-s": "`clinical-s` is as small as `benchmark-s`, learnt in the clinical protocol, and gives back what it "
     "took from rays beside the metal ([maths.md](maths.md)).",
     "cnnmar": "`cnnmar` has its published size.",
-    "dudonet-s": "`dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the published channels; the published "
-    "sizes were not trained, and what they cost stands in [rivals.md](rivals.md).",
+    **dict.fromkeys(("dudonet-s", "dscmar-s", "dudonet++-s"), DUAL_S),
 }
 """What is said of methods that are shown; files are called by their folder."""
 
@@ -93,6 +97,7 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     if not given.page_only:
         compute(given)
+    check_complete(given.folder, given.methods)
     PAGE.write_text(page(given.folder, told(given), given.methods))
     put(README, "results table", short(given.folder, ("test",)))
     print(f"written: {PAGE}, {README}")
@@ -115,6 +120,16 @@ def compute(given: argparse.Namespace) -> None:
         raise SystemExit("the code has changed while it was scoring; begin again")
     for protocol in PROTOCOLS:
         draw_phantoms(given, protocol)
+
+
+def check_complete(folder: Path, methods: str) -> None:
+    """Refuse to write anything unless every store was scored with these very methods."""
+    wanted = [name.strip() for name in methods.split(",") if name.strip()]
+    for split in SPLITS:
+        for protocol in PROTOCOLS:
+            path = folder / f"{protocol}-{split}-scores" / "report.json"
+            if not path.is_file() or json.loads(path.read_text())["methods"] != wanted:
+                raise SystemExit(f"{path.parent.name}: no scores of {', '.join(wanted)}; run without --page-only")
 
 
 def draw_phantoms(given: argparse.Namespace, protocol: str) -> None:
@@ -234,7 +249,7 @@ def told(given: argparse.Namespace) -> str:
 def page(folder: Path, command: str, methods: str) -> str:
     """Return the page: tables as they were written, and pictures."""
     names = {Path(name).parent.name if "/" in name else name.strip() for name in methods.split(",")}
-    about = [f"- {text}" for name, text in ABOUT.items() if name in names]
+    about = list(dict.fromkeys(f"- {text}" for name, text in ABOUT.items() if name in names))
     parts = [
         "# Results",
         f"Written by `{command}`; every number was computed by it. Research use only. Not a medical device.",
@@ -273,7 +288,8 @@ def counted(manifest: dict[str, Any]) -> str:
     patients = len({entry["patient"] for entry in entries})
     pairs = sum(len(entry["pairs"]) for entry in entries)
     left_out = f"; {len(skipped)} slices could not be used" if skipped else ""
-    return f"{pairs} pairs of {len(entries)} slices of {patients} patients{left_out}."
+    whose = f"{patients} patients" if patients > 1 else "one patient"
+    return f"{pairs} pairs of {len(entries)} slices of {whose}{left_out}."
 
 
 def short(folder: Path, splits: tuple[str, ...] = SPLITS) -> str:
@@ -294,7 +310,8 @@ def short(folder: Path, splits: tuple[str, ...] = SPLITS) -> str:
     columns = ["method", *(f"{split}, {protocol}" for protocol, split in stores)]
     lines = [columns, ["---", *["---:"] * len(stores)], *([method, *cells] for method, cells in found.items())]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"{table}\n\nPSNR in dB / SSIM of the window 0 to 0.5 / cm / RMSE of soft tissue in HU; without metal."
+    note = "PSNR in dB / SSIM of the window 0 to 0.5 / cm / RMSE of soft tissue in HU; without metal."
+    return f"{table}\n\n{note}"
 
 
 if __name__ == "__main__":

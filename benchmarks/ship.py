@@ -1,16 +1,20 @@
 """Put the model of a run into the package: `python -m benchmarks.ship RUN NAME SUMMARY`.
 
 RUN is a folder of `acdnet train`, or a model file. What it was trained on, for how long and its validation scores go
-into the card as the run wrote them. Then `python -m benchmarks.results` adds the scores on patients nobody trained on.
+into the card as the run wrote them, also where --half rounds matrices and kernels to 16 bits, which the card says. Then
+`python -m benchmarks.results` adds the scores on patients nobody trained on.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from acdnet.config import LASTS, ACDNetConfig
+from acdnet.files import write_atomically
+from acdnet.weights.card import card_path
 from acdnet.weights.load import read_model
 from acdnet.weights.save import save_model
 from acdnet.weights.shipped import FOLDER
@@ -32,24 +36,26 @@ def main() -> None:
     source = given.run / "model.safetensors" if given.run.is_dir() else given.run
     if not source.is_file():
         raise SystemExit(f"{source}: no such model; has the run come to its end?")
-    if source.stat().st_size > LARGEST_BYTES * (2 if given.half else 1):
-        raise SystemExit(f"{source}: has more than {LARGEST_BYTES / 1e6:g} MB; such models are not shipped")
     model, card = read_model(source)
     if given.last:
         if not isinstance(model.config, ACDNetConfig):
             raise SystemExit("--last is for ACDNet")
         model.config = replace(model.config, last=given.last)
-    new = save_model(
-        model,
-        FOLDER / f"{given.name}.safetensors",
-        name=given.name,
-        summary=given.summary,
-        architecture=card.architecture,
-        training=card.training,
-        scores=card.scores,
-        overwrite=True,
-        half=given.half,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / f"{given.name}.safetensors"
+        new = save_model(
+            model,
+            made,
+            name=given.name,
+            summary=f"{given.summary}; weights rounded to 16 bits" if given.half else given.summary,
+            architecture=card.architecture,
+            training=card.training,
+            scores=card.scores,
+            half=given.half,
+        )
+        if (size := made.stat().st_size) > LARGEST_BYTES:
+            raise SystemExit(f"{given.name}: has {size / 1e6:.1f} MB; over {LARGEST_BYTES / 1e6:g} it is not shipped")
+        write_atomically({FOLDER / path.name: path.read_bytes() for path in (made, card_path(made))})
     print(f"{new.name}: {new.parameters:,} parameters, {new.scores}")
 
 

@@ -38,9 +38,9 @@ def compile_loop(inline: bool = False) -> Callable[[Callable[..., Any]], Any]:
 
 
 def in_threads(work: Callable[[int], None], workers: int) -> None:
-    """Call work(0) .. work(workers - 1), each in a thread of its own that uses one core, torch included.
+    """Call work(0) .. work(workers - 1) in as many threads that use one core each, torch included.
 
-    A single one works where it is: threads that have one core each do not wait for each other.
+    A single one is called right here: threads that have one core each do not wait for each other.
     """
     if workers == 1:
         work(0)

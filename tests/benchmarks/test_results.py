@@ -89,7 +89,8 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
         scores.mkdir()
         row = {"metal_pixels": 9, "window_psnr": 41.0, "window_ssim": 0.98, "rmse_soft_hu": 21.0}
         rows = [{"method": name, **row} for name in ("ACDNet", "cnnmar")]
-        (scores / "report.json").write_text(json.dumps({"scores": rows, "pairs": 1}))
+        methods = arguments[arguments.index("--methods") + 1].strip(",").split(",")
+        (scores / "report.json").write_text(json.dumps({"scores": rows, "pairs": 1, "methods": methods}))
         (scores / "tables.md").write_text("# Evaluation\n\nNo device.\n\n## By metal size (window)\n\n| a |\n")
         for name in ("panels.png", "sizes.png"):
             (scores / name).write_bytes(b"png")
@@ -116,8 +117,9 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
     results.main()
     page = (tmp_path / "results.md").read_text()
     assert "private" not in page
-    assert page.count("### By metal size (window)") == 4
-    assert "3 pairs of 2 slices of 1 patients; 1 slices could not be used." in page
+    for split, protocol in (("test", "clinical"), ("site_head", "syndeeplesion")):
+        assert page.count(f"### By metal size (window): {split}, {protocol}\n") == 1
+    assert "3 pairs of 2 slices of one patient; 1 slices could not be used." in page
     assert "| cnnmar | 41.00 / 0.9800 / 21.0 |" in page
     assert "`cnnmar` has its published size" in page
     assert "| method | test, syndeeplesion | test, clinical |\n" in readme.read_text()

@@ -98,17 +98,22 @@ def test_a_method_that_makes_no_numbers_is_refused(clinical: Path) -> None:
 def test_scores_so_far_are_kept(clinical: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def breaks_later(case: Case) -> NDArray[np.float32]:
         done.append(case.info.name)
-        return case.pair.li if len(done) < 3 else np.full_like(case.pair.li, np.nan)
+        return case.pair.li if len(done) != 3 else np.full_like(case.pair.li, np.nan)
 
     done: list[str] = []
-    broken = Contestant("broken", 0, breaks_later)
-    monkeypatch.setattr("acdnet.evaluate.contestants.contestants", lambda _: [broken])
+    methods = [contestant("li"), Contestant("broken", 0, breaks_later)]
+    monkeypatch.setattr("acdnet.evaluate.contestants.contestants", lambda _: methods)
     out = tmp_path / "e"
-    told = CliRunner().invoke(app, ["evaluate", str(clinical), "--out", str(out), "--methods", "broken"])
+    command = ["evaluate", str(clinical), "--out", str(out), "--methods", "li"]
+    told = CliRunner().invoke(app, command)
     assert isinstance(told.exception, InputRefused)
-    with (out / "unfinished.csv").open() as file:
-        assert [row["case"] for row in csv.DictReader(file)] == done[:2]
     assert "unfinished.csv" in told.output
+    with (out / "unfinished.csv").open() as file:
+        kept = [(row["case"], row["method"]) for row in csv.DictReader(file)]
+    assert kept == [(name, method) for name in done[:2] for method in ("LI", "broken")]  # not the half of the third
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert not (out / "unfinished.csv").exists()
+    assert (out / "scores.csv").is_file()
 
 
 def test_many_stages_take_several_rows(tmp_path: Path) -> None:

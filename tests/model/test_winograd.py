@@ -63,3 +63,14 @@ def test_number_of_threads_changes_no_bit() -> None:
         torch.set_num_threads(before)
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], results[2])
+
+
+def test_what_is_kept_serves_within_inference_mode_and_outside() -> None:
+    trunk, before = WinogradTrunk(trunks(4, 1)), torch.get_num_threads()
+    torch.set_num_threads(1)  # the caller's thread does the work, and keeps the arrays
+    try:
+        with torch.inference_mode():
+            trunk(pack(torch.rand(4, 22, 27)), 22, 27)
+        trunk(pack(torch.rand(4, 22, 27)), 22, 27)
+    finally:
+        torch.set_num_threads(before)

@@ -11,6 +11,7 @@ from acdnet.baselines.method import method
 from acdnet.config import ACDNetConfig
 from acdnet.data.pairs import PairInfo
 from acdnet.data.store import Pair
+from acdnet.errors import ConfigError
 from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import contestant
 from acdnet.reduction.reducer import make_reducer, reduce_slice
@@ -60,3 +61,14 @@ def test_evaluation_scores_what_reduce_makes(tmp_path: Path) -> None:
     assert np.abs(scored - alone).max() > 1
     tissue = (hu < 2000) & (hu > -900)
     np.testing.assert_allclose((hu + beside)[tissue], scored[tissue], atol=0.1)
+
+
+@pytest.mark.parametrize("kind", ["cnnmar", "dudonet", "dscmar", "dudonet++"])
+def test_rivals_have_a_shipped_model(kind: str) -> None:
+    reducer = make_reducer(kind)
+    assert kind in reducer.label.lower()
+
+
+def test_the_name_of_a_model_is_answered_with_its_method() -> None:
+    with pytest.raises(ConfigError, match=r"--method acdnet --model benchmark-s$"):
+        make_reducer("benchmark-s")

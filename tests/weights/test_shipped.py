@@ -1,5 +1,7 @@
 """The models that come with the package."""
 
+from pathlib import Path
+
 import pytest
 
 from acdnet.errors import ModelFileError
@@ -38,7 +40,18 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         find_model("nonsense")
 
 
-def test_a_rival_is_found_by_its_kind_or_said_to_be_missing() -> None:
-    assert read_model(find_rival("cnnmar"))[0].config.network == "cnnmar"
+@pytest.mark.parametrize("kind", ["cnnmar", "dudonet", "dscmar", "dudonet++"])
+def test_a_rival_is_found_by_its_kind(kind: str) -> None:
+    assert read_model(find_rival(kind))[0].config.network == kind
+
+
+def test_a_rival_that_is_not_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acdnet.weights.shipped.shipped_cards", list)
     with pytest.raises(ModelFileError, match="no model of dudonet is shipped"):
         find_rival("dudonet")
+
+
+def test_the_page_of_models_is_of_these_weights() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+    for card, path, _ in shipped_cards():
+        assert card.sha256[:16] in page, f"{path.name}: run python -m benchmarks.models"

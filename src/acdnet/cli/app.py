@@ -21,7 +21,7 @@ from acdnet.cli.train import train
 from acdnet.cli.view import serve, view
 from acdnet.errors import AcdnetError, ResourceError
 
-OUT_OF_MEMORY = "out of memory; nothing was written"
+OUT_OF_MEMORY = "out of memory"
 
 app = typer.Typer(
     no_args_is_help=True,

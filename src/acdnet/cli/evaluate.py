@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from acdnet.errors import InputRefused, ResourceError
+from acdnet.errors import AcdnetError, InputRefused, ResourceError
 
 
 def evaluate(
     data: Annotated[Path, typer.Argument(help="A store of `acdnet simulate`, or a folder of the benchmark.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="New folder for tables, figures and scores.")],
     methods: Annotated[
-        str, typer.Option(help="With commas: input, li, tracefit, bhc, nmar, acdnet, models by name or file.")
+        str, typer.Option(help="With commas: input, li, tracefit, bhc, nmar, nmar-raw, acdnet, models by name or file.")
     ] = "input,li,nmar,acdnet",
     split: Annotated[str, typer.Option(help="Only pairs of these splits, with commas; all without it.")] = "",
     pairs: Annotated[int, typer.Option(min=0, help="At most so many pairs, some of all (0: all).")] = 0,
-    lesions: Annotated[int, typer.Option(min=0, help="Pairs in which the retention of small lesions is measured.")] = 8,
+    lesions: Annotated[
+        int, typer.Option(min=0, help="Pairs, of those scored, in which the retention of small lesions is measured.")
+    ] = 8,
     seen_patients: Annotated[
         bool, typer.Option("--seen-patients", help="Score models on patients they were trained on, too.")
     ] = False,
@@ -29,7 +32,7 @@ def evaluate(
 
     from acdnet.data.pairs import open_pairs
     from acdnet.evaluate.contestants import check_unseen, contestants
-    from acdnet.evaluate.report import write_report, write_unfinished
+    from acdnet.evaluate.report import UNFINISHED, write_report, write_unfinished
     from acdnet.evaluate.run import Evaluation
     from acdnet.evaluate.run import evaluate as run
     from acdnet.memory import keep_freed_memory
@@ -43,17 +46,22 @@ def evaluate(
     _make_folder(out)
     total = min(pairs, len(found.infos())) if pairs else len(found.infos())
     console = Console()
+    for one in compared:
+        if one.training and found.protocol not in one.training.protocol:
+            typer.echo(f"note: {one.name} learnt in another protocol ({one.training.protocol}) than {found.protocol}")
     evaluation = Evaluation(compared)
     try:
         for _ in track(run(found, evaluation, pairs), "scoring", total, console=console, transient=True):
             pass
-    except BaseException:  # refused, out of memory or stopped by hand: hours of scores are kept
-        if kept_scores := write_unfinished(evaluation, out):
-            typer.echo(f"scores so far: {kept_scores}", err=True)
+    except BaseException:  # refused, or stopped by hand: hours of scores are kept
+        with suppress(OSError, AcdnetError):  # what stopped it is told, whatever happens here
+            if unfinished := write_unfinished(evaluation, out):
+                typer.echo(f"scores so far: {unfinished}", err=True)
         raise
+    (out / UNFINISHED).unlink(missing_ok=True)
     about = {"data": data.name, "protocol": found.protocol, "pairs": total, "methods": names}
     written = _write(evaluation, out, about)
-    kept = _lesions(found, compared, lesions, console)
+    kept = _lesions(found, compared, min(lesions, total), console)
     if kept:
         write_report(evaluation, kept, out, about)
     _show(evaluation, kept, console)
@@ -63,7 +71,9 @@ def evaluate(
 
 
 def _make_folder(out: Path) -> None:
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    from acdnet.evaluate.report import UNFINISHED
+
+    if out.exists() and (not out.is_dir() or {path.name for path in out.iterdir()} - {UNFINISHED}):
         raise InputRefused(f"{out}: exists already and is not an empty folder; choose another")
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -97,7 +97,7 @@ def _model(path: Path) -> list[str]:
         lines.append(f"  begins with the image of {card.config.first}{last}")
     if card.training:
         t = card.training
-        lines.append(f"  trained on {t.data}; protocol {t.protocol}; {t.patches_seen:,} patches, {t.hours:g} hours")
+        lines.append(f"  trained on {t.data}; protocol {t.protocol}; {t.patches_seen:,} examples, {t.hours:g} hours")
     shown = [name for name in card.scores if ", metal " not in name or ", metal all sizes" in name]
     lines += [f"  {name}: {card.scores[name]:g}" for name in shown]  # docs/models.md has them by size
     return [*lines, f"  {card.notice}"]

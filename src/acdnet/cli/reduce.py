@@ -21,7 +21,7 @@ def reduce(
     ],
     out: Annotated[Path, typer.Argument(metavar="OUTPUT", help="New folder: reduced, difference, maps, report.")],
     method: Annotated[
-        str, typer.Option(help="acdnet, li, tracefit, bhc, nmar, nmar-raw, cnnmar; dudonet, ... with --model.")
+        str, typer.Option(help="acdnet, li, tracefit, bhc, nmar, nmar-raw, cnnmar, dudonet, dscmar, dudonet++.")
     ] = "acdnet",
     model: Annotated[str, typer.Option(help="Name of a shipped model or a .safetensors file.")] = "default",
     metal_threshold: Annotated[float, typer.Option(help="HU above which something is metal for sure.")] = 2500.0,

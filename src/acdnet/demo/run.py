@@ -22,7 +22,10 @@ from acdnet.weights.card import read_card
 from acdnet.weights.shipped import find_model
 
 COLUMNS = ("patient", "slices", "score", "as scanned", "LI", "ACDNet")
-CAPTION = "Means over the slices with metal: PSNR in the window 0 to 0.5 / cm, RMSE of soft tissue; outside the metal"
+CAPTION = (
+    "Means over the slices with metal: PSNR in the window 0 to 0.5 / cm, RMSE of soft tissue; without the metal that "
+    "is there and what was taken for metal, which stays as it was"
+)
 MARK = ".acdnet-demo"
 """A file that tells a folder of the demonstration from one of the user's."""
 

@@ -144,6 +144,8 @@ def _tiles(part: Any, tiles: NDArray[np.float32], columns: int) -> None:
 def _grid(rows: int, columns: int, width: float, height: float) -> tuple[Figure, Any]:
     figure = Figure(figsize=(width * columns, height * rows + 0.3), facecolor=BACKGROUND, layout="constrained")
     FigureCanvasAgg(figure)
+    engine: Any = figure.get_layout_engine()
+    engine.set(h_pad=0.1)  # superscripts of titles reach higher than is reckoned with
     axes = figure.subplots(rows, columns, squeeze=False)
     for axis in axes.flat:
         axis.set_xticks([])

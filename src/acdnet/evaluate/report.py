@@ -21,6 +21,8 @@ from acdnet.files import write_atomically
 MARKDOWN, LATEX = ("{}", "**{}**", "*{}*"), ("{}", r"\textbf{{{}}}", r"\textit{{{}}}")
 TERMINAL = ("{}", "[bold]{}[/]", "[italic]{}[/]")
 """How a number without a rank, the best and the second best are shown."""
+UNFINISHED = "unfinished.csv"
+"""Scores of an evaluation that was stopped; the next one in the same folder writes over them."""
 
 
 def marked(cell: list[tuple[str, int]], styles: tuple[str, ...]) -> str:
@@ -79,11 +81,13 @@ def write_report(evaluation: Evaluation, kept: list[Retention], out: Path, about
 
 
 def write_unfinished(evaluation: Evaluation, out: Path) -> Path | None:
-    """Keep the single scores of an evaluation that was stopped; None where there is none yet."""
-    if not evaluation.results:
+    """Keep the single scores of the cases that all methods have, where an evaluation was stopped; None without any."""
+    cases = [len(evaluation.of(one.name)) for one in evaluation.methods]
+    rows = [result.row() for result in evaluation.results[: min(cases) * len(cases)]]
+    if not rows:
         return None
-    path = out / "unfinished.csv"
-    write_atomically({path: _single([result.row() for result in evaluation.results]).encode()})
+    path = out / UNFINISHED
+    write_atomically({path: _single(rows).encode()})
     return path
 
 

@@ -103,7 +103,8 @@ def _scratch(shape: torch.Size, tiles: int) -> tuple[Tensor, Tensor]:
     key = (*shape, tiles)
     if getattr(_local, "tiles_key", None) != key:
         positions, after, before = shape
-        _local.tiles = torch.empty(positions, before, tiles), torch.empty(positions, after, tiles)
+        with torch.inference_mode(mode=False):  # what is kept has to serve outside of it, too
+            _local.tiles = torch.empty(positions, before, tiles), torch.empty(positions, after, tiles)
         _local.tiles_key = key
     arrays: tuple[Tensor, Tensor] = _local.tiles
     return arrays

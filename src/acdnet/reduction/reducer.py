@@ -25,9 +25,10 @@ from acdnet.physics.measured import Measured
 from acdnet.reduction.doubt import expected_error
 from acdnet.reduction.grid import SquareGrid
 from acdnet.units import TWELVE_BITS_HU
+from acdnet.weights.card import read_card
 from acdnet.weights.load import read_model
 from acdnet.weights.networks import Network
-from acdnet.weights.shipped import find_model, find_rival
+from acdnet.weights.shipped import find_model, find_rival, shipped_models
 
 Image = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -85,6 +86,9 @@ def _prepare(network: Network) -> tuple[str, Run]:
 def check_method(name: str) -> None:
     """Refuse a name that no method has."""
     known = [*KINDS, *(known for known in METHODS if known != "input")]
+    if name in shipped_models() and name not in known:
+        kind = read_card(find_model(name)).config.network
+        raise ConfigError(f"{name!r} is a model, not a method: --method {kind} --model {name}")
     if name not in known:
         raise ConfigError(f"no method {name!r}; there are {', '.join(known)}")
 

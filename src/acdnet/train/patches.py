@@ -13,7 +13,7 @@ from torch import Tensor
 from acdnet.data.pairs import PairSet
 from acdnet.data.store import Pair
 from acdnet.errors import InputRefused
-from acdnet.train.lesions import BONE_HU, fainter, with_lesions, with_other_bone
+from acdnet.train.augment import DENSE_HU, fainter, with_lesions, with_other_bone
 from acdnet.units import network_from_hu
 
 AIR_HU = -900.0
@@ -84,8 +84,8 @@ class Patches:
             window = window._replace(pair=with_lesions(window.pair, rng))
         stack = self.example(which, index, window)
         if self.lesion_weight != 1.0 or self.bone_weight != 1.0:
-            lesions, bone = np.abs(window.pair.clean - before) > LESION_HU, before > BONE_HU
-            W = np.where(lesions, self.lesion_weight, np.where(bone, self.bone_weight, 1.0))
+            lesions, bone = np.abs(window.pair.clean - before) > LESION_HU, before > DENSE_HU
+            W = np.maximum(np.where(lesions, self.lesion_weight, 1.0), np.where(bone, self.bone_weight, 1.0))
             stack = torch.cat((stack, torch.from_numpy(W).float()[None]))
         return stack.flip(flips) if flips else stack
 

@@ -17,13 +17,13 @@ def seen(sets: Sequence[PairSet], config: TrainConfig, lesson: Lesson, step: int
     names = ", ".join(sorted({found.folder.name for found in sets}))
     t = config.training
     examples = f"{step * t.batch} {lesson.called.format(patch=t.patch)}"
-    lesions = f", small lesions put into {t.lesions:.0%}" if t.lesions else ""
-    lesions += f" with weight {t.lesion_weight:g}" if t.lesions and t.lesion_weight != 1 else ""
-    lesions += f", artifacts made weaker in {t.faint:.0%}" if t.faint else ""
-    lesions += f", bone made denser or less dense in {t.bones:.0%}" if t.bones else ""
-    lesions += f", bone with weight {t.bone_weight:g}" if t.bone_weight != 1 else ""
+    changed = f", small lesions put into {t.lesions:.0%}" if t.lesions else ""
+    changed += f" with weight {t.lesion_weight:g}" if t.lesions and t.lesion_weight != 1 else ""
+    changed += f", artifacts made weaker in {t.faint:.0%}" if t.faint else ""
+    changed += f", bone made denser or less dense in {t.bones:.0%}" if t.bones else ""
+    changed += f", bone with weight {t.bone_weight:g}" if t.bone_weight != 1 else ""
     return Training(
-        data=f"{len(infos)} simulated pairs of {patients} patients ({names}), {examples}{lesions}",
+        data=f"{len(infos)} simulated pairs of {patients} patients ({names}), {examples}{changed}",
         protocol=", ".join(sorted({found.protocol for found in sets})),
         patches_seen=step * t.batch,
         hours=round(seconds / 3600, 2),

@@ -36,7 +36,10 @@ def _sizes(config: NetworkConfig) -> str:
 
 
 def check_state(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
-    """Refuse weights that are missing, too many, of another shape or type, or not finite; name the first."""
+    """Refuse weights that are missing, too many, of another shape or type, or not finite; name the first.
+
+    Numbers of 16 bits are taken where the network has 32.
+    """
     expected = model.state_dict()
     if missing := sorted(expected.keys() - state.keys()):
         raise ModelFileError(f"{path}: {len(missing)} weights are missing, the first is {missing[0]}")
@@ -46,7 +49,8 @@ def check_state(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> No
         found = state[name]
         if found.shape != value.shape:
             raise ModelFileError(f"{path}: {name} is {tuple(found.shape)}, expected {tuple(value.shape)}")
-        if found.dtype not in (value.dtype, torch.float16 if value.dtype == torch.float32 else value.dtype):
+        short = found.dtype == torch.float16 and value.dtype == torch.float32
+        if found.dtype != value.dtype and not short:
             raise ModelFileError(f"{path}: {name} is {found.dtype}, expected {value.dtype}")
         if not found.isfinite().all():
             raise ModelFileError(f"{path}: {name} holds numbers that are not finite")

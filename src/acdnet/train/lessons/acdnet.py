@@ -47,8 +47,19 @@ class ACDNetLesson:
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Patches:
         t, network = config.training, config.model.network()
         assert isinstance(network, ACDNetConfig)
-        kinds = {name: getattr(t, name) for name in ("lesions", "lesion_weight", "faint", "bones", "bone_weight")}
-        return Patches(sets, t.patch, seed, focus, t.together, **kinds, first=network.first)
+        return Patches(
+            sets,
+            t.patch,
+            seed,
+            focus,
+            t.together,
+            lesions=t.lesions,
+            lesion_weight=t.lesion_weight,
+            faint=t.faint,
+            bones=t.bones,
+            bone_weight=t.bone_weight,
+            first=network.first,
+        )
 
     def collate(self, examples: list[Tensor]) -> Batch:
         return torch.stack(examples).unsqueeze(2).unbind(1)

@@ -4,6 +4,9 @@ What is small, round and in Y is tissue. Lesions are added to the clean image an
 artifact stays what it was. LI fills the rays through metal from their neighbours and so loses a share of each, and so
 does a trace fit, of which less is lost; which share is drawn here, from the same range for both and at all distances,
 not computed. Near metal they are lost most easily, so that many lie there.
+
+What bone has more or less of is added to all images alike: the first image is taken to know it, as it mostly does far
+from metal, where bone is to be left alone. Near metal a first image loses some of it, which is not imitated.
 """
 
 from __future__ import annotations
@@ -29,8 +32,13 @@ KEPT = (0.6, 1.0)
 EDGE_PIXELS = 0.6
 TISSUE_HU = -300.0
 """Lesions lie where the clean image is denser than this, not in air or lung."""
-BONE_HU, BONE_FACTOR, DENSEST_HU = 150.0, (0.6, 2.5), 2800.0
-"""What is denser is bone. What it has above this is multiplied, octave by octave, up to enamel."""
+DENSE_HU = 150.0
+"""What is denser counts as bone here: lower than where bone begins in the scores, for its edges, which mix with tissue,
+and for cancellous bone."""
+BONE_FACTOR = (0.6, 2.5)
+"""What bone has above this is multiplied, octave by octave: osteoporosis to the petrous bone."""
+DENSEST_HU = 2800.0
+"""Enamel; bone is not made denser."""
 
 
 def with_lesions(pair: Pair, rng: np.random.Generator) -> Pair:
@@ -60,9 +68,9 @@ def fainter(pair: Pair, rng: np.random.Generator) -> Pair:
 
 def with_other_bone(pair: Pair, rng: np.random.Generator) -> Pair:
     """Return a patch whose bone is denser, or less dense, in all of its images; the artifact stays what it was."""
-    above = np.maximum(pair.clean - np.float32(BONE_HU), 0.0)
+    above = np.maximum(pair.clean - np.float32(DENSE_HU), 0.0)
     other = above * np.float32(_octaves(BONE_FACTOR, rng))
-    added = np.minimum(other, np.maximum(above, DENSEST_HU - BONE_HU)) - above
+    added = np.minimum(other, np.maximum(above, DENSEST_HU - DENSE_HU)) - above
     corrupted = np.where(pair.metal, pair.corrupted, pair.corrupted + added)
     fitted = None if pair.tracefit is None else pair.tracefit + added
     return replace(pair, clean=pair.clean + added, corrupted=corrupted, li=pair.li + added, tracefit=fitted)

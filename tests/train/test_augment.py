@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from scipy.ndimage import distance_transform_edt
 
 from acdnet.data.pairs import open_pairs
 from acdnet.data.store import Pair
 from acdnet.errors import ConfigError
+from acdnet.train.augment import CONTRAST_HU, DENSE_HU, DENSEST_HU, TISSUE_HU, fainter, with_lesions, with_other_bone
 from acdnet.train.config import from_dict
-from acdnet.train.lesions import BONE_HU, CONTRAST_HU, DENSEST_HU, TISSUE_HU, fainter, with_lesions, with_other_bone
 from acdnet.train.patches import Patches
 from acdnet.units import network_from_hu
 from tests.train.make import small_store
@@ -85,7 +86,7 @@ def test_bone_becomes_denser_or_less_dense_in_all_images(pair: Pair) -> None:
         made = with_other_bone(bony, np.random.default_rng(seed))
         assert made.tracefit is not None
         assert bony.tracefit is not None
-        np.testing.assert_array_equal(made.clean[clean <= BONE_HU], clean[clean <= BONE_HU])
+        np.testing.assert_array_equal(made.clean[clean <= DENSE_HU], clean[clean <= DENSE_HU])
         assert made.clean.max() <= 3000.0
         assert made.clean[50, 80] <= DENSEST_HU
         for before, after in ((bony.li, made.li), (bony.tracefit, made.tracefit)):
@@ -148,12 +149,19 @@ def test_their_pixels_may_have_a_weight(tmp_path: Path) -> None:
 
 def test_bone_may_have_a_weight(tmp_path: Path) -> None:
     sets = [open_pairs(small_store(tmp_path))]
-    both = Patches(sets, 48, seed=1, lesions=0.5, lesion_weight=5.0, bone_weight=3.0)
-    seen = set()
+    dense = network_from_hu(np.float32(DENSE_HU))
+    plain, *others = (
+        Patches(sets, 48, seed=1, bones=1.0, bone_weight=3.0, lesions=share, lesion_weight=weight)
+        for share, weight in ((0.0, 1.0), (1.0, 1.0), (1.0, 5.0))
+    )
+    found = 0
     for n in range(6):
-        Y, _, X, _, W = both[n]
-        assert Y.shape == W.shape
-        bone = network_from_hu(np.float32(BONE_HU + 2 * CONTRAST_HU[1])) < X  # more than lesions make of tissue
-        assert (W[bone] > 1.0).all()
-        seen |= set(W.unique().tolist())
-    assert seen == {1.0, 3.0, 5.0}
+        _, _, X, _, W = plain[n]
+        bone = dense < X  # as it was made
+        assert (W[bone] == 3.0).all()
+        assert (W[~bone] == 1.0).all()
+        found += int(bone.sum())
+        for other, weight in zip(others, (1.0, 5.0), strict=True):
+            assert torch.equal(other[n][4][bone].clamp(max=3.0), W[bone])  # a lesion takes nothing from bone
+            assert set(other[n][4].unique().tolist()) <= {1.0, 3.0, weight}
+    assert found
