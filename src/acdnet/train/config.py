@@ -29,6 +29,7 @@ from acdnet.train.loss import L1_WEIGHT
 from acdnet.train.recipes import FOR_SOME, RECIPES
 
 LARGEST_FILE = 2**20
+SMALLEST_GRID = 32
 UNSAID = -(2**31)
 """Stands for a size of the network that is left to its architecture."""
 MOST_TOGETHER = 4
@@ -71,9 +72,6 @@ class ModelSettings:
         if wrong := sorted(given.keys() - names):
             raise ConfigError(f"model.{wrong[0]} is no size of {self.architecture}; it has {', '.join(sorted(names))}")
         return replace(known, **given)
-
-
-SMALLEST_GRID = 32
 
 
 @dataclass(frozen=True)
@@ -144,9 +142,9 @@ class TrainingSettings:
         limits = {
             "batch": (1, 4096), "patch": (16, 1024), "rate": (1e-8, 1.0), "warm_up": (0.0, 0.9), "minutes": (0, 1e7),
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
-            "average": (0.0, 0.99999), "omega": (0.0, 1e9), "focus": (0.0, 1.0), "seed": (0, 2**63 - 1),
-            "patches": (0, 1e12), "together": (0, 4096), "lesions": (0, 1), "lesion_weight": (1, 1e3), "faint": (0, 1),
-            "bones": (0, 1), "bone_weight": (1, 1e3),
+            "average": (0.0, 0.99999), "omega": (0.0, 1e9), "seed": (0, 2**63 - 1), "patches": (0, 1e12),
+            "together": (0, 4096), "lesion_weight": (1, 1e3), "bone_weight": (1, 1e3),
+            **dict.fromkeys(("focus", "lesions", "faint", "bones"), (0.0, 1.0)),
         }  # fmt: skip
         check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):
@@ -248,8 +246,7 @@ def _apply(given: dict[str, Any], change: str) -> None:
 def from_dict(given: Mapping[str, Any]) -> TrainConfig:
     """Build settings from plain values, refusing unknown keys and wrong types."""
     known = {"name", "model", "data", "training", "run"}
-    unknown = sorted(given.keys() - known)
-    if unknown:
+    if unknown := sorted(given.keys() - known):
         raise ConfigError(f"no setting {unknown[0]!r}; there are {', '.join(sorted(known))}")
     name = given.get("name", "model")
     if not isinstance(name, str) or not name:
@@ -264,12 +261,11 @@ def from_dict(given: Mapping[str, Any]) -> TrainConfig:
     ours = RECIPES[recipe][model.network().network]
     if "minutes" in training or "patches" in training:
         ours = {key: value for key, value in ours.items() if key != "patches"}
-    training = ours | training
     return TrainConfig(
         name,
         model,
         _section(DataSettings, given.get("data", {}), "data"),
-        _section(TrainingSettings, training, "training"),
+        _section(TrainingSettings, ours | training, "training"),
         _section(RunSettings, given.get("run", {}), "run"),
     )
 
@@ -288,9 +284,8 @@ def _section(kind: type[Section], given: Any, name: str) -> Section:
 
 def _typed(value: Any, wanted: Any, key: str) -> Any:
     if wanted in (tuple[str, ...], tuple[float, ...]):
-        inner = str if wanted == tuple[str, ...] else float
         items = value if isinstance(value, list | tuple) else [value]
-        return tuple(_typed(item, inner, key) for item in items)
+        return tuple(_typed(item, str if wanted == tuple[str, ...] else float, key) for item in items)
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
