@@ -64,7 +64,7 @@ HEAD = """Compare with care:
 DUAL_S = (
     "`dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the published channels and are far from trained: they "
     "have seen about a hundredth of the slices that the published recipes take. The published sizes were not trained; "
-    "what they cost stands in [rivals.md](rivals.md)."
+    "what a step of them costs is measured by `python -m benchmarks.rivals`."
 )
 ABOUT = {
     "tracefit": "`TRACEFIT` is a classical method of this project, which networks may begin with instead of LI.",
