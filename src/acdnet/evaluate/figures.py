@@ -101,7 +101,7 @@ def draw_dictionary(D: NDArray[np.float32], found: Decomposition, path: Path) ->
 
 def draw_sizes(evaluation: Evaluation, path: Path) -> None:
     """Plot the window PSNR of every case against the size of its metal."""
-    figure = Figure(figsize=(8, 5), facecolor=BACKGROUND, layout="constrained")
+    figure = Figure(figsize=(9.5, 5), facecolor=BACKGROUND, layout="constrained")
     FigureCanvasAgg(figure)
     axis: Any = figure.add_subplot(1, 1, 1, facecolor=BACKGROUND)
     for n, one in enumerate(evaluation.methods):
@@ -122,7 +122,7 @@ def draw_sizes(evaluation: Evaluation, path: Path) -> None:
     axis.grid(color="#30363c", linewidth=0.5)
     for spine in axis.spines.values():
         spine.set_color("#30363c")
-    axis.legend(facecolor=BACKGROUND, edgecolor="#30363c", labelcolor=INK)
+    figure.legend(loc="outside right upper", facecolor=BACKGROUND, edgecolor="#30363c", labelcolor=INK)
     save(figure, path, caption("every case, and the mean of its neighbours in size"))
 
 
