@@ -35,6 +35,28 @@ def test_equals_autograd(shape: tuple[int, int, int, int], coarse: int, frugal: 
         torch.testing.assert_close(found, expected, msg=name)
 
 
+@pytest.mark.parametrize("coarse", [0, 2])
+def test_fixed_statistics_equal_evaluation_and_its_gradient(coarse: int) -> None:
+    torch.manual_seed(0)
+    plain = Trunk(3, 2, coarse).double().train()
+    x, weight = torch.randn(2, 2, 3, 13, 18, dtype=torch.float64)
+    with torch.no_grad():
+        for parameter in plain.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+        plain(x)  # statistics that are not those of the start
+    for module in plain.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.eval()
+    fast = copy.deepcopy(plain)
+    plain.fast_on_cpu = False
+    y, grads = run(plain, x, weight)
+    y_fast, grads_fast = run(fast, x, weight)
+    torch.testing.assert_close(y_fast, y)
+    torch.testing.assert_close(grads_fast, grads, atol=1e-9, rtol=1e-9)
+    torch.testing.assert_close(y_fast, fast.eval()(x))
+    torch.testing.assert_close(dict(fast.named_buffers()), dict(plain.named_buffers()), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("frugal", [False, True])
 @pytest.mark.parametrize("coarse", [0, 1])
 def test_short_numbers_change_little(coarse: int, frugal: bool) -> None:

@@ -201,6 +201,22 @@ def test_starting_from_a_model(store: Path, tmp_path: Path) -> None:
     assert late.training.patients == early.training.patients
 
 
+def test_fixed_statistics_are_those_of_the_model_begun_with(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="model.start_from"):
+        train(small_config(store, tmp_path / "unmeasured", fixed_norms=True), resume=False)
+    train(small_config(store, tmp_path / "first", average=0.5), resume=False)
+    begun = tmp_path / "first/model.safetensors"
+    config = small_config(store, tmp_path / "fixed", fixed_norms=True, average=0.5)
+    config = replace(config, model=replace(config.model, start_from=str(begun)))
+    train(config, resume=False)
+    before, after = (read_acdnet(path)[0].state_dict() for path in (begun, tmp_path / "fixed/model.safetensors"))
+    for name, value in before.items():
+        if "running" in name:
+            assert torch.equal(after[name], value), name
+        elif name.endswith("conv1.weight"):
+            assert not torch.equal(after[name], value), name
+
+
 def test_a_resumed_run_remembers_what_it_began_with(store: Path, tmp_path: Path) -> None:
     train(small_config(store, tmp_path / "a", patches=4), resume=False)
     given = small_config(store, tmp_path / "b", patches=4).to_dict()

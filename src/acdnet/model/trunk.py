@@ -80,8 +80,11 @@ class Trunk(nn.Sequential):
         super().__init__(*(ResidualBlock(channels, factor) for factor in factors))
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.training and self.fast_on_cpu and x.device.type == "cpu" and self._is_plain():
-            return self._train_on_cpu(x)
+        if self.training and self.fast_on_cpu and x.device.type == "cpu":
+            if self._is_plain():
+                return self._train_on_cpu(x)
+            if self._is_fixed():
+                return self._train_fixed(x)
         for block in self:
             x = block(x)
         return x
@@ -90,6 +93,18 @@ class Trunk(nn.Sequential):
         """Tell whether all is as the fast way takes it: no frozen normalisation, no settings of its own."""
         norms = [norm for b in self.blocks() for norm in (b.norm1, b.norm2)]
         return all(norm.training and norm.eps == EPS and norm.momentum is not None for norm in norms)
+
+    def _is_fixed(self) -> bool:
+        """Tell whether all statistics are fixed, as in evaluation."""
+        return not any(norm.training for b in self.blocks() for norm in (b.norm1, b.norm2))
+
+    def _train_fixed(self, x: Tensor) -> Tensor:
+        """Run blocks whose normalisation is fixed, and so can be folded into the convolutions, as for inference."""
+        dtype = torch.bfloat16 if self.short else x.dtype
+        for b in self.blocks():
+            inner = _convolve(b.conv1, b.norm1, down(x, b.factor).to(dtype)).relu_()
+            x = F.relu(x + up(_convolve(b.conv2, b.norm2, inner).to(x.dtype), b.factor, x))
+        return x
 
     def _train_on_cpu(self, x: Tensor) -> Tensor:
         for factor, together in groupby(self.blocks(), key=lambda block: block.factor):
@@ -117,6 +132,17 @@ class Trunk(nn.Sequential):
         for block in self:
             assert isinstance(block, ResidualBlock)
             yield block
+
+
+def _convolve(conv: nn.Conv2d, norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
+    """Convolve and normalise by fixed statistics at once; the gradient reaches the weights of both."""
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    assert conv.bias is not None
+    scale = norm.weight * (norm.running_var + norm.eps).rsqrt()
+    weight = conv.weight * scale[:, None, None, None]
+    bias = norm.bias + (conv.bias - norm.running_mean) * scale
+    return F.conv2d(x, weight.to(x.dtype), bias.to(x.dtype), padding=1)
 
 
 @torch.no_grad()

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from torch import nn
+
 from acdnet.config import ACDNetConfig, CNNMARConfig, NetworkConfig
 from acdnet.data.pairs import PairSet
 from acdnet.errors import ConfigError, InputRefused
@@ -92,6 +94,8 @@ def set_up(network: Network, config: TrainConfig) -> None:
                 module.short = config.model.bfloat16
             case Start() | Stage():
                 module.together = config.training.together
+            case nn.BatchNorm2d() | nn.SyncBatchNorm():
+                module.train(not config.training.fixed_norms)
 
 
 def begun_with(config: Mapping[str, Any]) -> TrainConfig:

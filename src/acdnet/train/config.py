@@ -7,7 +7,6 @@ architecture = "acdnet-s"
 train = ["data/train"]
 val = ["data/val"]
 [training]
-recipe = "short"
 minutes = 60
 [run]
 folder = "runs/my-model"
@@ -137,6 +136,8 @@ class TrainingSettings:
     bones: float = 0.0
     """Share of the patches whose bone is made denser or less dense, so that it is kept, and the weight of bone."""
     bone_weight: float = 1.0
+    fixed_norms: bool = False
+    """Normalise by the statistics of the model that the run begins with, as inference does."""
 
     def __post_init__(self) -> None:
         limits = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from contextlib import nullcontext
@@ -224,6 +225,8 @@ class Trainer:
 
     def calibrated(self) -> nn.Module:
         """Return the averaged model with its batch normalisation measured; all processes take part."""
+        if self.config.training.fixed_norms:
+            return copy.deepcopy(self.average.model).eval()
         seed = self.config.training.seed + CALIBRATION_SEED
         batches = self.batches(self.lesson.examples(self.train, self.config, seed, focus=0.0))
         some = (self.lesson.to(batch, self.fabric.device) for batch in islice(batches, self.lesson.calibration))

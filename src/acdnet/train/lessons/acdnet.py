@@ -37,8 +37,10 @@ class ACDNetLesson:
         self.fast: tuple[nn.Module, InferenceACDNet] | None = None
 
     def check(self, config: TrainConfig, processes: int) -> None:
-        """Refuse patches of one pair that would be parted."""
+        """Refuse patches of one pair that would be parted, and statistics that nobody has measured."""
         t = config.training
+        if t.fixed_norms and not config.model.start_from:
+            raise ConfigError("training.fixed_norms: random weights have no statistics; say model.start_from")
         if t.batch % (t.together * processes):
             raise ConfigError(
                 f"training.batch is {t.batch}: no multiple of training.together ({t.together}) in {processes} processes"
