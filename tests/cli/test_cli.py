@@ -11,6 +11,7 @@ import acdnet
 from acdnet.cli.models import headline
 from acdnet.config import ARCHITECTURES
 from acdnet.weights.load import read_acdnet
+from acdnet.weights.shipped import shipped_cards
 from benchmarks.literal import LiteralACDNet
 
 
@@ -36,13 +37,17 @@ def test_models_lists_architectures_and_shipped_models() -> None:
         assert f"{config.count_parameters():,}" in text
     assert "default" in text
     assert "MB" in text
+    for card, _, _ in shipped_cards():
+        assert card.summary in " ".join(text.split())
 
 
 def test_of_many_scores_only_those_over_all_sizes_are_listed() -> None:
     scores = {"validation: model dB": 40.0, "test, clinical, metal 9-20 px: window dB": 41.0}
-    assert headline(scores) == "model dB 40.0\ntest, clinical, metal 9-20 px: window dB 41.0"
-    scores["test, clinical, metal all sizes: window dB"] = 42.0
-    assert headline(scores) == "test, clinical: window dB 42.0"
+    assert headline(scores, "clinical") == "-"
+    of_all = "test, clinical, metal all sizes: "
+    scores |= {f"{of_all}window dB": 42.04, f"{of_all}soft tissue RMSE HU": 19.26}
+    assert headline(scores, "clinical") == "42.0, 19.3"
+    assert headline(scores, "syndeeplesion") == "-"
 
 
 def test_import_weights(tmp_path: Path) -> None:

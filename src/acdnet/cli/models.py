@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+PROTOCOLS = ("syndeeplesion", "clinical")
+
 
 def models() -> None:
     """List every architecture with its parameters and every shipped model with its score and size."""
@@ -23,23 +25,23 @@ def models() -> None:
         architectures.add_row(name, f"{config.count_parameters():,}", sizes)
     console.print(architectures)
 
-    shipped = Table("name", "architecture", "what it is", "score", title="Shipped models", title_justify="left")
-    shipped.add_column("size", justify="right")
-    for card, path, aliases in shipped_cards():
+    shipped = Table("name", "architecture", title="Shipped models", title_justify="left")
+    for column in ("size", *(f"{protocol}\ndB, HU" for protocol in PROTOCOLS)):
+        shipped.add_column(column, justify="right", no_wrap=True)
+    cards = shipped_cards()
+    for card, path, aliases in cards:
         name = f"{card.name} ({', '.join(aliases)})" if aliases else card.name
-        shipped.add_row(
-            escape(name),
-            escape(card.architecture),
-            escape(card.summary),
-            escape(headline(card.scores)),
-            f"{path.stat().st_size / 1e6:.1f} MB",
-        )
+        size = f"{path.stat().st_size / 1e6:.1f} MB"
+        shipped.add_row(escape(name), escape(card.architecture), size, *(headline(card.scores, p) for p in PROTOCOLS))
     console.print(shipped)
-    console.print("Research use only. Not a medical device.", style="dim")
+    console.print("Scores: test patients, all sizes of metal; window PSNR in dB, RMSE of soft tissue in HU.\n", style="dim")
+    for card, _, _ in cards:
+        console.print(f"[bold]{escape(card.name)}[/bold]: {escape(card.summary)}")
+    console.print("\nResearch use only. Not a medical device.", style="dim")
 
 
-def headline(scores: Mapping[str, float]) -> str:
-    """Return the scores over all sizes of metal on patients nobody trained on; if there are none, all scores."""
-    kept = {what: value for what, value in scores.items() if what.startswith("test, ") and ", metal all sizes" in what}
-    short = {what.replace(", metal all sizes", ""): value for what, value in (kept or scores).items()}
-    return "\n".join(f"{what.removeprefix('validation: ')} {value:.1f}" for what, value in short.items())
+def headline(scores: Mapping[str, float], protocol: str) -> str:
+    """Return the scores of a protocol over all sizes of metal on patients nobody trained on, if there are any."""
+    of = f"test, {protocol}, metal all sizes: "
+    db, hu = scores.get(f"{of}window dB"), scores.get(f"{of}soft tissue RMSE HU")
+    return "-" if db is None or hu is None else f"{db:.1f}, {hu:.1f}"
