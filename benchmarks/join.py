@@ -41,17 +41,22 @@ def join(names: list[str], folders: list[Path], out: Path) -> None:
     """Write the tables of all methods, the scores of each from the last folder that has them."""
     reports = [json.loads((folder / "report.json").read_text()) for folder in folders]
     evaluation = Evaluation(contestants(names))
-    cases = {tuple(dict.fromkeys(row["case"] for row in report["scores"])) for report in reports}
-    if len(cases) != 1:
+    pairs = {(report["store"], *dict.fromkeys(row["case"] for row in report["scores"])) for report in reports}
+    if len(pairs) != 1:
         raise SystemExit("these are evaluations of different pairs")
     kept = []
+    weights: dict[str, str] = {}
     for one in evaluation.methods:
         having = [report for report in reports if any(row["method"] == one.name for row in report["scores"])]
         if not having:
             raise SystemExit(f"none of them has scores of {one.name}")
+        if having[-1]["weights"].get(one.name, "") != one.weights:
+            raise SystemExit(f"{one.name}: was scored with other weights than it has now")
         evaluation.results += [result(row) for row in having[-1]["scores"] if row["method"] == one.name]
+        weights |= {one.name: one.weights} if one.weights else {}
         kept += [Retention(**lesion) for lesion in having[-1]["lesions"] if lesion["method"] == one.name]
-    about = {key: reports[0][key] for key in ("data", "protocol", "pairs")} | {"methods": names}
+    about = {key: reports[0][key] for key in ("data", "protocol", "pairs", "store")}
+    about |= {"methods": names, "weights": weights, "joined": len(folders)}
     out.mkdir(parents=True, exist_ok=True)
     write_report(evaluation, kept, out, about)
     draw_sizes(evaluation, out / "sizes.png")

@@ -66,11 +66,11 @@ def training() -> None:
 
 def reduction() -> None:
     """Measure what reduce costs."""
-    from benchmarks.reduction import COLUMNS, METAL, SIZE, SLICES, measure
+    from benchmarks.reduction import COLUMNS, METAL, ROUNDS, SIZE, SLICES, measure
 
     models = ("default", "benchmark-full")  # the small network, and the paper's sizes
     table = markdown(COLUMNS, (row.cells() for row in measure(models=models)), texts=1)
-    note = f"{SLICES} DICOM slices of {SIZE} x {SIZE} with metal in {METAL}; medians of alternating rounds."
+    note = f"{SLICES} DICOM slices of {SIZE} x {SIZE} with metal in {METAL}; medians of {ROUNDS} alternating rounds."
     put(REDUCE, "reduce table", f"{table}\n\n{note}")
 
 

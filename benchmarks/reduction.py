@@ -32,7 +32,7 @@ from acdnet.physics.simulate import simulate
 from acdnet.reduction.reducer import Reducer, make_reducer, reduce_slice
 from acdnet.reduction.volume import in_parallel
 
-SIZE, SLICES, METAL, ROUNDS = 512, 200, 60, 3
+SIZE, SLICES, METAL, ROUNDS = 512, 200, 60, 2
 COLUMNS = ("method", "whole series", "a metal slice", "bare steps", "ratio", "times LI", "memory")
 
 

@@ -58,20 +58,25 @@ HEAD = """Compare with care:
 - In the clinical protocol no method has raw data: sinograms are projected from the image.
 - Networks were trained for hours where the papers trained for days: the tables of cost say how long, on what, and in
   which protocol. Methods that learnt in one protocol are shown in the other one, too.
-- Seconds are those of one core, while others are at work.
+- The test patients were scored several times while this was made, and `clinical-s` was exchanged once after such a
+  score ([training.md](training.md)).
+- Seconds are those of one core, while another evaluation is at work beside it: they differ between tables.
+  [rivals.md](rivals.md) and [reduce.md](reduce.md) have costs that were measured alone.
+- `site_head` is one patient: it says nothing about heads in general, and its p-values nothing about other patients.
 - That slices without metal are not changed is no score but a test (F29 in [limits.md](limits.md)).
 - `paper` scores are only for comparing with the paper's tables."""
 DUAL_S = (
     "`dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the published channels and are far from trained: they "
-    "have seen about a hundredth of the slices that the published recipes take. The published sizes were not trained; "
-    "what a step of them costs is measured by `python -m benchmarks.rivals`."
+    "have seen about a hundredth of the 120,000 slices that we assume for the published recipe. The published sizes "
+    "were not trained; "
+    "[rivals.md](rivals.md) has what a step of them costs."
 )
 ABOUT = {
     "tracefit": "`TRACEFIT` is a classical method of this project, which networks may begin with instead of LI.",
     "benchmark-s": "`benchmark-s` is a small ACDNet with coarse blocks that begins with a trace fit; the paper's "
     "begins with LI.",
     "benchmark-s-li": "`benchmark-s-li` is what `benchmark-s` was before it learnt to begin with a trace fit: it "
-    "begins with LI, as the rivals do, and was trained for less time.",
+    "begins with LI, as the ACDNet, DuDoNet and DSCMAR of the paper do, and was trained for less time.",
     "benchmark-full": "`benchmark-full` has the paper's sizes: ten stages, 33 channels, no coarse blocks. It was grown "
     "from `benchmark-s`, whose hours are among its own, and begins with a trace fit, too.",
     "clinical-s": "`clinical-s` is as small as `benchmark-s`, learnt in the clinical protocol, and gives back what it "
@@ -125,11 +130,15 @@ def compute(given: argparse.Namespace) -> None:
 def check_complete(folder: Path, methods: str) -> None:
     """Refuse to write anything unless every store was scored with these very methods."""
     wanted = [name.strip() for name in methods.split(",") if name.strip()]
+    weights = sorted(sha256(path.read_bytes()) for path in model_files(methods).values())
     for split in SPLITS:
         for protocol in PROTOCOLS:
             path = folder / f"{protocol}-{split}-scores" / "report.json"
-            if not path.is_file() or json.loads(path.read_text())["methods"] != wanted:
-                raise SystemExit(f"{path.parent.name}: no scores of {', '.join(wanted)}; run without --page-only")
+            report = json.loads(path.read_text()) if path.is_file() else {"methods": []}
+            if report["methods"] != wanted or sorted(report["weights"].values()) != weights:
+                raise SystemExit(
+                    f"{path.parent.name}: no scores of {', '.join(wanted)} as they are; run without --page-only"
+                )
 
 
 def draw_phantoms(given: argparse.Namespace, protocol: str) -> None:
@@ -252,7 +261,7 @@ def page(folder: Path, command: str, methods: str) -> str:
     about = list(dict.fromkeys(f"- {text}" for name, text in ABOUT.items() if name in names))
     parts = [
         "# Results",
-        f"Written by `{command}`; every number was computed by it. Research use only. Not a medical device.",
+        f"Written by `{command}`{joined(folder)}. Research use only. Not a medical device.",
         "\n".join([HEAD, *about]),
         "## In short",
         short(folder),
@@ -276,6 +285,16 @@ def page(folder: Path, command: str, methods: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def joined(folder: Path) -> str:
+    """Say where scores were computed: by the command itself, or by several evaluations of the same pairs."""
+    reports = [folder / f"{protocol}-{split}-scores" / "report.json" for split in SPLITS for protocol in PROTOCOLS]
+    if any("joined" in json.loads(path.read_text()) for path in reports):
+        return (
+            "; scores were computed by several evaluations of the same pairs and joined (`python -m benchmarks.join`)"
+        )
+    return "; every number was computed by it"
+
+
 def shown(picture: Path, name: str, title: str) -> str:
     """Copy a picture to the others, and return the line that shows it."""
     shutil.copy(picture, PICTURES / f"{name}.png")
@@ -296,8 +315,11 @@ def short(folder: Path, splits: tuple[str, ...] = SPLITS) -> str:
     """Return the averages of all methods on all stores: window PSNR and SSIM, and RMSE of soft tissue."""
     stores = [(protocol, split) for split in splits for protocol in PROTOCOLS]
     found: dict[str, list[str]] = {}
+    whose: dict[str, str] = {}
     for protocol, split in stores:
         report = json.loads((folder / f"{protocol}-{split}-scores" / "report.json").read_text())
+        patients = len({row["patient"] for row in report["scores"]})
+        whose[split] = f"{patients} patients" if patients > 1 else "one patient"
         by_method: dict[str, list[dict[str, Any]]] = {}
         for row in report["scores"]:
             by_method.setdefault(row["method"], []).append(row)
@@ -307,7 +329,7 @@ def short(folder: Path, splits: tuple[str, ...] = SPLITS) -> str:
                 for key in ("window_psnr", "window_ssim", "rmse_soft_hu")
             )
             found.setdefault(method, []).append(f"{psnr:.2f} / {ssim:.4f} / {soft:.1f}")
-    columns = ["method", *(f"{split}, {protocol}" for protocol, split in stores)]
+    columns = ["method", *(f"{split} ({whose[split]}), {protocol}" for protocol, split in stores)]
     lines = [columns, ["---", *["---:"] * len(stores)], *([method, *cells] for method, cells in found.items())]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     note = "PSNR in dB / SSIM of the window 0 to 0.5 / cm / RMSE of soft tissue in HU; without metal."

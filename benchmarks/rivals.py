@@ -1,10 +1,10 @@
 """Time and memory of one training step of every learned method, and of one slice: `python -m benchmarks.rivals`.
 
-Whole slices of 416 x 416 with sinograms of 640 x 641, one at a time, for the networks in both domains; batches of 64
-patches for CNNMAR (assumed), of 32 for ACDNet (as published); -s: a quarter of the channels. Every network trains in a
-process of its own, whose largest memory is what the table gives; the rounds of all take turns, and medians are told.
-Batches are made before the clock starts. "A slice" is Table 2 of the paper on this machine: from raw data to the image,
-which depends on sizes alone, so that weights are random.
+Whole slices of 416 x 416 with sinograms of 640 x 641, one at a time, for the networks in both domains, of which those
+called -s have a quarter of the channels; batches of 64 patches for CNNMAR (assumed), of 32 for ACDNet (as published).
+Every network trains in a process of its own, whose largest memory is what the table gives; the rounds of all take
+turns, and medians are told. Batches are made before the clock starts. "A slice" is Table 2 of the paper on this
+machine: from raw data to the image, which depends on sizes alone, so that weights are random.
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ def rows(folder: Path) -> list[list[str]]:
     begun += f", weaker artifacts in {t.faint:.0%}" if t.faint else ""
     begun += f", other bone in {t.bones:.0%}" if t.bones else ""
     begun += f", bone with weight {t.bone_weight:g}" if t.bone_weight != 1 else ""
+    begun += ", fixed statistics" if t.fixed_norms else ""
     coarse = coarse_blocks(state["model"], config.model.network())
     examples = f"{t.batch} whole" if kind in DUAL else f"{t.batch} x {t.patch}²"
     examples += f", {t.together} of a pair" if t.together > 1 and kind == "acdnet" else ""

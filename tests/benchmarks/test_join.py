@@ -36,8 +36,12 @@ def test_parts_give_the_tables_of_the_whole(tmp_path: Path) -> None:
         join(["bhc"], [first, second], tmp_path / "none")
 
 
-def test_other_pairs_are_refused(tmp_path: Path) -> None:
-    stores = [small_store(tmp_path, n, name=f"store-{n}", recipe=Recipe("clinical", pairs=1, size=96)) for n in (3, 4)]
+@pytest.mark.parametrize("others", [(4, 0), (3, 1)])
+def test_other_pairs_are_refused(tmp_path: Path, others: tuple[int, int]) -> None:
+    stores = [
+        small_store(tmp_path, n, name=f"store-{n}-{seed}", recipe=Recipe("clinical", pairs=1, size=96, seed=seed))
+        for n, seed in ((3, 0), others)
+    ]
     parts = [evaluated(store, tmp_path / f"{n}", "li") for n, store in enumerate(stores)]
     with pytest.raises(SystemExit, match="different pairs"):
         join(["li"], parts, tmp_path / "joined")

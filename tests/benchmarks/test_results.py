@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from acdnet.files import sha256
 from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import shipped_models
 from benchmarks import models, results
@@ -87,10 +88,12 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
         assert threads == (0 if "phantoms" in arguments[1] else 1)
         scores = Path(arguments[arguments.index("--out") + 1])
         scores.mkdir()
-        row = {"metal_pixels": 9, "window_psnr": 41.0, "window_ssim": 0.98, "rmse_soft_hu": 21.0}
+        row = {"patient": "a", "metal_pixels": 9, "window_psnr": 41.0, "window_ssim": 0.98, "rmse_soft_hu": 21.0}
         rows = [{"method": name, **row} for name in ("ACDNet", "cnnmar")]
         methods = arguments[arguments.index("--methods") + 1].strip(",").split(",")
-        (scores / "report.json").write_text(json.dumps({"scores": rows, "pairs": 1, "methods": methods}))
+        weights = {name: sha256(path.read_bytes()) for name, path in results.model_files(",".join(methods)).items()}
+        report = {"scores": rows, "pairs": 1, "methods": methods, "weights": weights}
+        (scores / "report.json").write_text(json.dumps(report))
         (scores / "tables.md").write_text("# Evaluation\n\nNo device.\n\n## By metal size (window)\n\n| a |\n")
         for name in ("panels.png", "sizes.png"):
             (scores / name).write_bytes(b"png")
@@ -122,7 +125,8 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
     assert "3 pairs of 2 slices of one patient; 1 slices could not be used." in page
     assert "| cnnmar | 41.00 / 0.9800 / 21.0 |" in page
     assert "`cnnmar` has its published size" in page
-    assert "| method | test, syndeeplesion | test, clinical |\n" in readme.read_text()
+    assert "; every number was computed by it." in page
+    assert "| method | test (one patient), syndeeplesion | test (one patient), clinical |\n" in readme.read_text()
     assert readme.read_text().endswith("<!-- /results table -->\nafter\n")
     assert "dudonet-s" not in page
     assert len(list(pictures.iterdir())) == 6
@@ -130,6 +134,10 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
         assert read_card(copies[name]).scores["test, clinical, metal all sizes: window dB"] == 41.0
     assert read_card(copies["benchmark-s"]).scores == read_card(shipped_models()["benchmark-s"]).scores
     assert "models written" in capsys.readouterr().out
+    copies["cnnmar"].write_bytes(copies["cnnmar"].read_bytes() + b"\0")  # other weights of the same name
+    monkeypatch.setattr(sys, "argv", [*arguments, "--page-only"])
+    with pytest.raises(SystemExit, match="as they are"):
+        results.main()
 
 
 def test_code_that_changes_meanwhile_is_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

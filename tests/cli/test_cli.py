@@ -46,7 +46,7 @@ def test_of_many_scores_only_those_over_all_sizes_are_listed() -> None:
     assert headline(scores, "clinical") == "-"
     of_all = "test, clinical, metal all sizes: "
     scores |= {f"{of_all}window dB": 42.04, f"{of_all}soft tissue RMSE HU": 19.26}
-    assert headline(scores, "clinical") == "42.0, 19.3"
+    assert headline(scores, "clinical") == "42.04, 19.26"
     assert headline(scores, "syndeeplesion") == "-"
 
 

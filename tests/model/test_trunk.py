@@ -35,8 +35,9 @@ def test_equals_autograd(shape: tuple[int, int, int, int], coarse: int, frugal: 
         torch.testing.assert_close(found, expected, msg=name)
 
 
+@pytest.mark.parametrize("frugal", [False, True])
 @pytest.mark.parametrize("coarse", [0, 2])
-def test_fixed_statistics_equal_evaluation_and_its_gradient(coarse: int) -> None:
+def test_fixed_statistics_equal_evaluation_and_its_gradient(coarse: int, frugal: bool) -> None:
     torch.manual_seed(0)
     plain = Trunk(3, 2, coarse).double().train()
     x, weight = torch.randn(2, 2, 3, 13, 18, dtype=torch.float64)
@@ -48,7 +49,7 @@ def test_fixed_statistics_equal_evaluation_and_its_gradient(coarse: int) -> None
         if isinstance(module, torch.nn.BatchNorm2d):
             module.eval()
     fast = copy.deepcopy(plain)
-    plain.fast_on_cpu = False
+    plain.fast_on_cpu, fast.frugal = False, frugal
     y, grads = run(plain, x, weight)
     y_fast, grads_fast = run(fast, x, weight)
     torch.testing.assert_close(y_fast, y)

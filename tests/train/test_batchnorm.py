@@ -1,8 +1,10 @@
 """Batch normalisation measured anew."""
 
+import pytest
 import torch
 from torch import nn
 
+from acdnet.train import batchnorm
 from acdnet.train.batchnorm import recalibrate
 from tests.helpers import make_input, make_model
 
@@ -27,3 +29,12 @@ def test_one_batch_makes_evaluation_agree_with_training() -> None:
         evaluated = model(*inputs).image
         trained = model.train()(*inputs).image
     torch.testing.assert_close(evaluated, trained, rtol=0.05, atol=1.0)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_only_kept_statistics_are_measured_over_all_gpus(kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batchnorm, "ranks", lambda: 2)
+    network = nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2, track_running_stats=kept))
+    found = batchnorm.synchronised(network, torch.device("cuda"))
+    assert isinstance(found[1], nn.SyncBatchNorm) == kept
+    assert isinstance(batchnorm.synchronised(network, torch.device("cpu")), nn.Sequential)

@@ -71,6 +71,16 @@ def test_what_changes_with_start_from_has_to_be_said(tmp_path: Path, sizes: dict
         make_model(config)
 
 
+@pytest.mark.parametrize("sizes", [{"T": 3}, {"N_p": 4}, {"first": "tracefit"}])
+def test_statistics_of_another_network_are_refused(tmp_path: Path, sizes: dict[str, Any]) -> None:
+    save_model(make_random(SMALL), tmp_path / "known.safetensors", name="known", summary="for a test")
+    same = {"T": 2, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1, "start_from": str(tmp_path / "known.safetensors")}
+    assert make_model(from_dict({"model": same | {"last": "beside"}, "training": {"fixed_norms": True}}))
+    assert make_model(from_dict({"model": same | sizes}))
+    with pytest.raises(ConfigError, match="fixed_norms"):
+        make_model(from_dict({"model": same | sizes, "training": {"fixed_norms": True}}))
+
+
 def test_coarse_blocks_can_be_left_out() -> None:
     known = make_random(replace(SMALL, coarse=2))
     plain = grown(known, replace(SMALL, T=3, N_p=4)).state_dict()

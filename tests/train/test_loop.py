@@ -202,7 +202,7 @@ def test_starting_from_a_model(store: Path, tmp_path: Path) -> None:
 
 
 def test_fixed_statistics_are_those_of_the_model_begun_with(store: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="model.start_from"):
+    with pytest.raises(ConfigError, match=r"model\.start_from"):
         train(small_config(store, tmp_path / "unmeasured", fixed_norms=True), resume=False)
     train(small_config(store, tmp_path / "first", average=0.5), resume=False)
     begun = tmp_path / "first/model.safetensors"

@@ -60,6 +60,7 @@ def evaluate(
         raise
     (out / UNFINISHED).unlink(missing_ok=True)
     about = {"data": data.name, "protocol": found.protocol, "pairs": total, "methods": names}
+    about |= {"store": found.identity, "weights": {one.name: one.weights for one in compared if one.weights}}
     written = _write(evaluation, out, about)
     kept = _lesions(found, compared, min(lesions, total), console)
     if kept:

@@ -34,7 +34,9 @@ def models() -> None:
         size = f"{path.stat().st_size / 1e6:.1f} MB"
         shipped.add_row(escape(name), escape(card.architecture), size, *(headline(card.scores, p) for p in PROTOCOLS))
     console.print(shipped)
-    console.print("Scores: test patients, all sizes of metal; window PSNR in dB, RMSE of soft tissue in HU.\n", style="dim")
+    console.print(
+        "Scores: test patients, all sizes of metal; window PSNR in dB, RMSE of soft tissue in HU.\n", style="dim"
+    )
     for card, _, _ in cards:
         console.print(f"[bold]{escape(card.name)}[/bold]: {escape(card.summary)}")
     console.print("\nResearch use only. Not a medical device.", style="dim")
@@ -44,4 +46,4 @@ def headline(scores: Mapping[str, float], protocol: str) -> str:
     """Return the scores of a protocol over all sizes of metal on patients nobody trained on, if there are any."""
     of = f"test, {protocol}, metal all sizes: "
     db, hu = scores.get(f"{of}window dB"), scores.get(f"{of}soft tissue RMSE HU")
-    return "-" if db is None or hu is None else f"{db:.1f}, {hu:.1f}"
+    return "-" if db is None or hu is None else f"{db:.2f}, {hu:.2f}"

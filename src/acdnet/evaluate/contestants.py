@@ -38,6 +38,8 @@ class Contestant:
     """What it has seen, as far as its card says."""
     begins_with: str = ""
     """The corrected image that a network is given."""
+    weights: str = ""
+    """SHA-256 of the file of a network."""
 
     @property
     def patients(self) -> frozenset[str]:
@@ -68,6 +70,7 @@ def contestant(name: str) -> Contestant:
             starts_from_li=fast.config.first == "li",
             training=card.training,
             begins_with=FIRST_NAMES[fast.config.first],
+            weights=card.sha256,
         )
     from acdnet.rivals.run import BEGIN_WITH, run_rival
 
@@ -77,6 +80,7 @@ def contestant(name: str) -> Contestant:
         lambda case: run_rival(model, case.measured),
         training=card.training,
         begins_with=BEGIN_WITH[card.config.network],
+        weights=card.sha256,
     )
 
 

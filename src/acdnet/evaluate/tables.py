@@ -186,6 +186,8 @@ def table_tests(evaluation: Evaluation, convention: str) -> Sheet:
         f"{score} against {top}, over {len(patients)} images as in the paper, and over the means of "
         f"{len(set(patients))} patients: images of one patient are not independent; not corrected for several tests"
     )
+    if len(set(patients)) == 1:
+        note += "; one patient: nothing follows for others"
     columns = ["method", "mean", "p, paired t-test", "p, Wilcoxon", "p, t-test of patients"]
     ranks = ranked(list(means.values()), 1, least=bool(area))
     return Sheet(f"Significance ({convention})", note, columns, rows, ranks)

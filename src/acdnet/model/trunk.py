@@ -15,6 +15,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 from acdnet.model.ranks import ranks
 from acdnet.model.trunk_cpu import EPS, How, TrainingTrunk
@@ -101,6 +102,13 @@ class Trunk(nn.Sequential):
     def _train_fixed(self, x: Tensor) -> Tensor:
         """Run blocks whose normalisation is fixed, and so can be folded into the convolutions, as for inference."""
         dtype = torch.bfloat16 if self.short else x.dtype
+        x = x.contiguous(memory_format=torch.channels_last)
+        if self.frugal:
+            again: Tensor = checkpoint(self._fixed_blocks, x, dtype, use_reentrant=False)
+            return again
+        return self._fixed_blocks(x, dtype)
+
+    def _fixed_blocks(self, x: Tensor, dtype: torch.dtype) -> Tensor:
         for b in self.blocks():
             inner = _convolve(b.conv1, b.norm1, down(x, b.factor).to(dtype)).relu_()
             x = F.relu(x + up(_convolve(b.conv2, b.norm2, inner).to(x.dtype), b.factor, x))

@@ -18,8 +18,12 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 def synchronised(model: Model, device: torch.device) -> Model:
-    """Let batch normalisation see the batches of all GPUs. On CPUs `acdnet.model.trunk_cpu` does so by itself."""
-    if ranks() > 1 and device.type != "cpu":
+    """Let batch normalisation see the batches of all GPUs. On CPUs `acdnet.model.trunk_cpu` does so by itself.
+
+    Networks that normalise each slice by itself, also at inference, keep no statistics and are left as they are.
+    """
+    kept = any(module.track_running_stats for module in model.modules() if isinstance(module, nn.BatchNorm2d))
+    if kept and ranks() > 1 and device.type != "cpu":
         model = cast(Model, nn.SyncBatchNorm.convert_sync_batchnorm(model))
     return model
 

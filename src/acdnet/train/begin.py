@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ def make_model(config: TrainConfig) -> tuple[Network, Training | None]:
     if model.config == wanted:
         return model.train(), card.training
     if isinstance(model, ACDNet) and isinstance(wanted, ACDNetConfig) and fits(model.config, wanted):
+        if config.training.fixed_norms and replace(model.config, last=wanted.last) != wanted:
+            raise ConfigError("training.fixed_norms: the statistics of model.start_from are those of another network")
         return grown(model, wanted).train(), card.training
     raise ConfigError(f"model.start_from: {config.model.start_from} cannot be grown into this architecture")
 

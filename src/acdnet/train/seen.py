@@ -22,6 +22,7 @@ def seen(sets: Sequence[PairSet], config: TrainConfig, lesson: Lesson, step: int
     changed += f", artifacts made weaker in {t.faint:.0%}" if t.faint else ""
     changed += f", bone made denser or less dense in {t.bones:.0%}" if t.bones else ""
     changed += f", bone with weight {t.bone_weight:g}" if t.bone_weight != 1 else ""
+    changed += ", batch normalisation fixed" if t.fixed_norms else ""
     return Training(
         data=f"{len(infos)} simulated pairs of {patients} patients ({names}), {examples}{changed}",
         protocol=", ".join(sorted({found.protocol for found in sets})),
