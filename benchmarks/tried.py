@@ -15,6 +15,7 @@ from pathlib import Path
 from acdnet.config import ACDNetConfig, NetworkConfig
 from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.config import from_dict
+from acdnet.train.loss import MU_STAGE
 from acdnet.train.recipes import DUAL
 from benchmarks.model import ROOT
 from benchmarks.readme import markdown, put
@@ -46,6 +47,7 @@ def rows(folder: Path) -> list[list[str]]:
     begun += f", weaker artifacts in {t.faint:.0%}" if t.faint else ""
     begun += f", other bone in {t.bones:.0%}" if t.bones else ""
     begun += f", bone with weight {t.bone_weight:g}" if t.bone_weight != 1 else ""
+    begun += f", mu {t.mu:g}" if t.mu != MU_STAGE else ""
     begun += ", fixed statistics" if t.fixed_norms else ""
     coarse = coarse_blocks(state["model"], config.model.network())
     examples = f"{t.batch} whole" if kind in DUAL else f"{t.batch} x {t.patch}²"

@@ -85,3 +85,15 @@ def test_a_small_network_learns_one_pair() -> None:
         optimiser.step()
         losses.append(loss.item())
     assert losses[-1] < 0.1 * losses[0]
+
+
+def test_stages_before_the_last_may_count_less() -> None:
+    model = make_model()
+    Y, X_li, I = make_input(1, 16, 16)
+    with torch.no_grad():
+        r = model(Y, X_li, I)
+    X = 100 * torch.rand_like(Y)
+    last, half, usual = (acdnet_loss(r, Y, X, I, 2.0, mu=mu) for mu in (0.0, 0.05, 0.1))
+    torch.testing.assert_close(last.image_l2, (I * (X - r.image)).square().mean())
+    torch.testing.assert_close(last.artifact_l1, 2.0 * (I * (Y - X - r.artifacts[-1])).abs().mean())
+    torch.testing.assert_close(2 * half.total, last.total + usual.total)

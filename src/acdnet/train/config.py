@@ -14,6 +14,7 @@ folder = "runs/my-model"
 
 from __future__ import annotations
 
+import json
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ from typing import Any, TypeVar, get_type_hints
 from acdnet.config import NETWORKS, ACDNetConfig, NetworkConfig
 from acdnet.errors import ConfigError, check_limits
 from acdnet.files import read_limited
-from acdnet.train.loss import L1_WEIGHT
+from acdnet.train.loss import L1_WEIGHT, MU_STAGE
 from acdnet.train.recipes import FOR_SOME, RECIPES
 
 LARGEST_FILE = 2**20
@@ -124,6 +125,8 @@ class TrainingSettings:
     """Decay of the moving average of the weights; 0: none."""
     omega: float = L1_WEIGHT
     """Weight of absolute errors in the loss (omega_1, omega_2); squared ones have weight one."""
+    mu: float = MU_STAGE
+    """Weight in the loss of images and artifacts of the stages before the last (mu_t), whose own is one."""
     initial: str = "solver"
     """Values that ACDNet begins with: `published`, or `solver` (`acdnet.train.initial`)."""
     focus: float = 0.5
@@ -145,7 +148,7 @@ class TrainingSettings:
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
             "average": (0.0, 0.99999), "omega": (0.0, 1e9), "seed": (0, 2**63 - 1), "patches": (0, 1e12),
             "together": (0, 4096), "lesion_weight": (1, 1e3), "bone_weight": (1, 1e3),
-            **dict.fromkeys(("focus", "lesions", "faint", "bones"), (0.0, 1.0)),
+            **dict.fromkeys(("mu", "focus", "lesions", "faint", "bones"), (0.0, 1.0)),
         }  # fmt: skip
         check_limits(self, limits, "training.")
         if self.schedule not in ("cosine", "steps"):
@@ -186,7 +189,7 @@ class TrainConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as TOML and JSON know them."""
-        plain: dict[str, Any] = _plain(asdict(self))
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
 
     def shared_by(self, processes: int) -> TrainConfig:
@@ -292,9 +295,3 @@ def _typed(value: Any, wanted: Any, key: str) -> Any:
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
         raise ConfigError(f"{key} is {value!r}; it must be a {wanted.__name__}")
     return value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return list(value) if isinstance(value, tuple) else value

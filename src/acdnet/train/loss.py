@@ -26,6 +26,8 @@ L1_WEIGHT = PUBLISHED_OMEGA * PUBLISHED_BATCH_PIXELS
 """omega_1 and omega_2 for means (65.536)."""
 MU_FINAL, MU_STAGE = 1.0, 0.1
 """mu_T of the last image and artifact, mu_t of those before it."""
+START_FACTOR = MU_FINAL / MU_STAGE
+"""The second image and artifact of the start count as much as the last, as published."""
 
 
 class Loss(NamedTuple):
@@ -41,19 +43,25 @@ class Loss(NamedTuple):
 
 
 def acdnet_loss(
-    result: Decomposition, Y: Tensor, X: Tensor, I: Tensor, omega: float = L1_WEIGHT, W: Tensor | None = None
+    result: Decomposition,
+    Y: Tensor,
+    X: Tensor,
+    I: Tensor,
+    omega: float = L1_WEIGHT,
+    W: Tensor | None = None,
+    mu: float = MU_STAGE,
 ) -> Loss:
     """Compare every stage with the clean image X and the artifact Y - X, where I is true (not metal).
 
     `omega` is omega_1 and omega_2 for means; the smaller, the more do strong errors count. W is the weight of pixels,
-    one if unsaid.
+    one if unsaid. `mu` is mu_t of the stages before the last; the two results of the start have it and ten times as
+    much, as published.
     """
     inside = I.bool()
-    images = [*((MU_STAGE, image) for image in result.images), (MU_FINAL, result.image)]
-    artifacts = [*((MU_STAGE, artifact) for artifact in result.artifacts), (MU_FINAL, result.artifacts[-1])]
-    for mu, image, artifact in zip((MU_STAGE, MU_FINAL), result.start_images, result.start_artifacts, strict=True):
-        images.append((mu, image))
-        artifacts.append((mu, artifact))
+    images = [*((mu, image) for image in result.images), (MU_FINAL, result.image)]
+    artifacts = [*((mu, artifact) for artifact in result.artifacts), (MU_FINAL, result.artifacts[-1])]
+    images += zip((mu, START_FACTOR * mu), result.start_images, strict=True)
+    artifacts += zip((mu, START_FACTOR * mu), result.start_artifacts, strict=True)
 
     def masked(difference: Tensor) -> Tensor:
         return torch.where(inside, difference, 0.0)
@@ -61,10 +69,10 @@ def acdnet_loss(
     def mean(difference: Tensor) -> Tensor:
         return difference.mean() if W is None else (W * difference).mean()
 
-    off = [(mu, masked(X - image)) for mu, image in images]
+    off = [(weight, masked(X - image)) for weight, image in images]
     return Loss(
-        image_l2=torch.stack([mu * mean(difference.square()) for mu, difference in off]).sum(),
-        image_l1=omega * torch.stack([mu * mean(difference.abs()) for mu, difference in off]).sum(),
+        image_l2=torch.stack([weight * mean(difference.square()) for weight, difference in off]).sum(),
+        image_l1=omega * torch.stack([weight * mean(difference.abs()) for weight, difference in off]).sum(),
         artifact_l1=omega
-        * torch.stack([mu * mean(masked(Y - X - artifact).abs()) for mu, artifact in artifacts]).sum(),
+        * torch.stack([weight * mean(masked(Y - X - artifact).abs()) for weight, artifact in artifacts]).sum(),
     )
