@@ -39,6 +39,7 @@ def rows(folder: Path) -> list[list[str]]:
     named = source.parent.name if source.stem == "model" else source.stem
     values = f"{t.initial if kind == 'acdnet' else 'random'} values"
     begun = (named or values) + (", bfloat16" if config.model.bfloat16 else "")
+    begun += f", awakened after stage {config.model.awaken}" if config.model.awaken else ""
     network = config.model.network()
     if isinstance(network, ACDNetConfig):
         begun += "".join(f", {said}" for said in (network.first, network.last) if said not in ("li", "none"))

@@ -81,6 +81,24 @@ def test_statistics_of_another_network_are_refused(tmp_path: Path, sizes: dict[s
         make_model(from_dict({"model": same | sizes, "training": {"fixed_norms": True}}))
 
 
+def test_awakened_stages_are_active_and_all_else_stays(tmp_path: Path) -> None:
+    known = make_random(SMALL)
+    save_model(known, tmp_path / "known.safetensors", name="known", summary="for a test")
+    given = {"T": 4, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1, "start_from": str(tmp_path / "known.safetensors")}
+    silent, _ = make_model(from_dict({"model": given}))
+    awake, _ = make_model(from_dict({"model": given | {"awaken": 2}}))
+    changed = {name for name, value in awake.state_dict().items() if not torch.equal(value, silent.state_dict()[name])}
+    assert changed
+    assert all(name.startswith(("stages.2.prox_X.", "stages.3.prox_X.")) for name in changed)
+    Y, X_li, I = make_input(2, 16, 18)
+    with torch.no_grad():
+        before, after = silent.eval()(Y, X_li, I), awake.eval()(Y, X_li, I)
+    torch.testing.assert_close(after.images[:3], before.images[:3])
+    assert not torch.allclose(after.images[3], after.images[2])
+    with pytest.raises(ConfigError, match="fixed_norms"):
+        make_model(from_dict({"model": given | {"T": 2, "awaken": 1}, "training": {"fixed_norms": True}}))
+
+
 def test_coarse_blocks_can_be_left_out() -> None:
     known = make_random(replace(SMALL, coarse=2))
     plain = grown(known, replace(SMALL, T=3, N_p=4)).state_dict()

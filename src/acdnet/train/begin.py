@@ -17,7 +17,7 @@ from acdnet.model.stage import Stage
 from acdnet.model.start import Start
 from acdnet.model.trunk import Trunk
 from acdnet.train.config import UNSAID, TrainConfig, from_dict
-from acdnet.train.grow import fits, grown
+from acdnet.train.grow import awaken, fits, grown
 from acdnet.train.initial import as_solver
 from acdnet.train.lessons.acdnet import ACDNetLesson
 from acdnet.train.lessons.lesson import Lesson
@@ -52,12 +52,25 @@ def make_model(config: TrainConfig) -> tuple[Network, Training | None]:
     model, card = read_model(find_model(config.model.start_from))
     _check_said(config, model.config)
     if model.config == wanted:
-        return model.train(), card.training
-    if isinstance(model, ACDNet) and isinstance(wanted, ACDNetConfig) and fits(model.config, wanted):
-        if config.training.fixed_norms and replace(model.config, last=wanted.last) != wanted:
-            raise ConfigError("training.fixed_norms: the statistics of model.start_from are those of another network")
-        return grown(model, wanted).train(), card.training
-    raise ConfigError(f"model.start_from: {config.model.start_from} cannot be grown into this architecture")
+        begun = model
+    elif isinstance(model, ACDNet) and isinstance(wanted, ACDNetConfig) and fits(model.config, wanted):
+        begun = grown(model, wanted)
+    else:
+        raise ConfigError(f"model.start_from: {config.model.start_from} cannot be grown into this architecture")
+    if isinstance(begun, ACDNet):
+        _check_statistics(config, model.config)
+        if config.model.awaken:
+            awaken(begun, config.model.awaken)
+    return begun.train(), card.training
+
+
+def _check_statistics(config: TrainConfig, known: NetworkConfig) -> None:
+    """Refuse fixed statistics that are not those of the network that is trained."""
+    wanted = config.model.network()
+    if not (config.training.fixed_norms and isinstance(known, ACDNetConfig) and isinstance(wanted, ACDNetConfig)):
+        return
+    if config.model.awaken or replace(known, last=wanted.last) != wanted:
+        raise ConfigError("training.fixed_norms: the statistics of model.start_from are those of another network")
 
 
 def _check_said(config: TrainConfig, known: NetworkConfig) -> None:

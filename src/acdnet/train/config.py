@@ -57,6 +57,8 @@ class ModelSettings:
     last: str = ""
     width: int = UNSAID
     layers: int = UNSAID
+    awaken: int = 0
+    """Stages after so many begin as weak copies of the last clean-up of the image; 0: as start_from has them."""
     frugal: bool = False
     """Half the memory for a little more time."""
     bfloat16: bool = False

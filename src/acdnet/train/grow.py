@@ -6,7 +6,7 @@ after them has to learn its new place.
 Small networks learn faster in the same time. More channels: the old ones do not listen to the new ones yet. Blocks on
 coarser grids: they add nothing yet. More stages: those added at the end leave the image as it is (their residual blocks
 add nothing, their step is zero) and go on refining K and M as the last stage does. All of it is free to learn from
-there.
+there, but in a few hundred steps added stages hardly do: `awaken` makes them active at the price of a worse start.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ from torch import Tensor, nn
 from acdnet.config import ACDNetConfig
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.prox import ProxX
+from acdnet.model.stage import Stage
 from acdnet.model.trunk import ResidualBlock
+
+AWAKE = 0.3
+"""Share of what the last clean-up adds that awakened stages begin with. All of it, seven times, ruins the image."""
 
 
 def fits(known: ACDNetConfig, wanted: ACDNetConfig) -> bool:
@@ -55,6 +59,18 @@ def grown(model: ACDNet, wanted: ACDNetConfig) -> ACDNet:
             for block in list(prox.trunk.blocks())[model.config.blocks + model.config.coarse :]:
                 _silence(block)
     return larger
+
+
+@torch.no_grad()
+def awaken(model: ACDNet, stages: int) -> None:
+    """Let the stages after the first `stages` clean the image as the end of the network does, but weakly."""
+    for stage in model.stages[stages:]:
+        assert isinstance(stage, Stage)
+        stage.prox_X.load_state_dict(model.prox_last.state_dict())
+        stage.eta_X.zero_()
+        for block in stage.prox_X.trunk.blocks():
+            block.norm2.weight.mul_(AWAKE)
+            block.norm2.bias.mul_(AWAKE)
 
 
 def _silence(block: ResidualBlock) -> None:

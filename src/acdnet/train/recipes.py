@@ -28,7 +28,7 @@ epochs 50, 100, 150, 200; for the networks in both domains: 2e-4 halved every 30
 numbers are assumed but for the share of patches with strong errors. `short`: ours."""
 
 FOR_SOME: dict[tuple[str, str], tuple[str, ...]] = {
-    **dict.fromkeys((("model", "frugal"), ("model", "bfloat16")), ("acdnet",)),
+    **dict.fromkeys((("model", "frugal"), ("model", "bfloat16"), ("model", "awaken")), ("acdnet",)),
     **dict.fromkeys(
         (("training", name) for name in ("together", "omega", "mu", "initial", "fixed_norms")), ("acdnet",)
     ),
