@@ -41,6 +41,8 @@ def join(names: list[str], folders: list[Path], out: Path) -> None:
     """Write the tables of all methods, the scores of each from the last folder that has them."""
     reports = [json.loads((folder / "report.json").read_text()) for folder in folders]
     evaluation = Evaluation(contestants(names))
+    if any("store" not in report for report in reports):
+        raise SystemExit("an older evaluation does not say what it scored; evaluate again")
     pairs = {(report["store"], *dict.fromkeys(row["case"] for row in report["scores"])) for report in reports}
     if len(pairs) != 1:
         raise SystemExit("these are evaluations of different pairs")

@@ -135,7 +135,7 @@ def check_complete(folder: Path, methods: str) -> None:
         for protocol in PROTOCOLS:
             path = folder / f"{protocol}-{split}-scores" / "report.json"
             report = json.loads(path.read_text()) if path.is_file() else {"methods": []}
-            if report["methods"] != wanted or sorted(report["weights"].values()) != weights:
+            if report["methods"] != wanted or sorted(report.get("weights", {}).values()) != weights:
                 raise SystemExit(
                     f"{path.parent.name}: no scores of {', '.join(wanted)} as they are; run without --page-only"
                 )

@@ -34,6 +34,14 @@ def test_parts_give_the_tables_of_the_whole(tmp_path: Path) -> None:
     assert (tmp_path / "joined" / "sizes.png").is_file()
     with pytest.raises(SystemExit, match="none of them has scores of BHC"):
         join(["bhc"], [first, second], tmp_path / "none")
+    report = json.loads((second / "report.json").read_text())
+    (second / "report.json").write_text(json.dumps(report | {"weights": {"NMAR": "others"}}))
+    with pytest.raises(SystemExit, match="other weights"):
+        join(["nmar"], [first, second], tmp_path / "changed")
+    del report["store"]
+    (second / "report.json").write_text(json.dumps(report))
+    with pytest.raises(SystemExit, match="evaluate again"):
+        join(["nmar"], [first, second], tmp_path / "old")
 
 
 @pytest.mark.parametrize("others", [(4, 0), (3, 1)])

@@ -217,6 +217,15 @@ def test_fixed_statistics_are_those_of_the_model_begun_with(store: Path, tmp_pat
             assert not torch.equal(after[name], value), name
 
 
+@pytest.mark.parametrize(("awaken", "start_from"), [(-1, "clinical-s"), (1, "clinical-s"), (1, "")])
+def test_stages_that_are_not_there_cannot_be_awakened(
+    store: Path, tmp_path: Path, awaken: int, start_from: str
+) -> None:
+    config = small_config(store, tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"model\.awaken"):
+        train(replace(config, model=replace(config.model, awaken=awaken, start_from=start_from)), resume=False)
+
+
 def test_a_resumed_run_remembers_what_it_began_with(store: Path, tmp_path: Path) -> None:
     train(small_config(store, tmp_path / "a", patches=4), resume=False)
     given = small_config(store, tmp_path / "b", patches=4).to_dict()

@@ -2,9 +2,18 @@
 
 import pytest
 import torch
+from torch import Tensor
 
+from acdnet.model.acdnet import Decomposition
 from acdnet.train.loss import L1_WEIGHT, acdnet_loss
 from tests.helpers import SMALL, make_input, make_model
+
+
+def decomposed() -> tuple[Decomposition, Tensor, Tensor, Tensor]:
+    Y, X_li, I = make_input(1, 16, 16)
+    with torch.no_grad():
+        result = make_model()(Y, X_li, I)
+    return result, Y, 100 * torch.rand_like(Y), I
 
 
 def test_weight_of_the_absolute_terms() -> None:
@@ -44,21 +53,13 @@ def test_equals_the_published_sums_for_the_published_batch_and_is_independent_of
 
 
 def test_nothing_under_the_metal_counts() -> None:
-    model = make_model()
-    Y, X_li, I = make_input(1, 16, 16)
-    with torch.no_grad():
-        r = model(Y, X_li, I)
-    X = 100 * torch.rand_like(Y)
+    r, Y, X, I = decomposed()
     hidden = torch.where(I, X, float("nan"))
     assert torch.equal(acdnet_loss(r, Y, X, I).total, acdnet_loss(r, Y, hidden, I).total)
 
 
 def test_pixels_may_have_a_weight() -> None:
-    model = make_model()
-    Y, X_li, I = make_input(1, 16, 16)
-    with torch.no_grad():
-        r = model(Y, X_li, I)
-    X = 100 * torch.rand_like(Y)
+    r, Y, X, I = decomposed()
     plain, left, right = (
         acdnet_loss(r, Y, X, I, 2.0, W)
         for W in (None, (torch.arange(16) < 8).float().expand_as(Y), (torch.arange(16) >= 8).float().expand_as(Y))
@@ -88,11 +89,7 @@ def test_a_small_network_learns_one_pair() -> None:
 
 
 def test_stages_before_the_last_may_count_less() -> None:
-    model = make_model()
-    Y, X_li, I = make_input(1, 16, 16)
-    with torch.no_grad():
-        r = model(Y, X_li, I)
-    X = 100 * torch.rand_like(Y)
+    r, Y, X, I = decomposed()
     last, half, usual = (acdnet_loss(r, Y, X, I, 2.0, mu=mu) for mu in (0.0, 0.05, 0.1))
     torch.testing.assert_close(last.image_l2, (I * (X - r.image)).square().mean())
     torch.testing.assert_close(last.artifact_l1, 2.0 * (I * (Y - X - r.artifacts[-1])).abs().mean())

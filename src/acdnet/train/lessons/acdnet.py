@@ -41,14 +41,16 @@ class ACDNetLesson:
         t = config.training
         if t.fixed_norms and not config.model.start_from:
             raise ConfigError("training.fixed_norms: random weights have no statistics; say model.start_from")
+        T, after = network_of(config).T, config.model.awaken
+        if after and not (config.model.start_from and 0 < after < T):
+            raise ConfigError(f"model.awaken is {after}; it needs model.start_from and must be 1 to {T - 1}, or 0")
         if t.batch % (t.together * processes):
             raise ConfigError(
                 f"training.batch is {t.batch}: no multiple of training.together ({t.together}) in {processes} processes"
             )
 
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, focus: float) -> Patches:
-        t, network = config.training, config.model.network()
-        assert isinstance(network, ACDNetConfig)
+        t, network = config.training, network_of(config)
         return Patches(
             sets,
             t.patch,
@@ -87,3 +89,10 @@ class ACDNetLesson:
         found = decompose_hu(model, pair.corrupted, pair.first(model.config.first), pair.metal)
         geometry = FanBeam.of(pairs.size, pairs.pixel_mm(index))
         return ended(model.config.last, to_hu(found.image), in_range(pair.corrupted), pair.metal, geometry)
+
+
+def network_of(config: TrainConfig) -> ACDNetConfig:
+    """Return the sizes of the network that is trained."""
+    network = config.model.network()
+    assert isinstance(network, ACDNetConfig)
+    return network
