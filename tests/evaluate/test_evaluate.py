@@ -190,6 +190,17 @@ def test_of_errors_the_least_is_the_best_and_images_without_the_tissue_do_not_co
     assert table_tests(evaluation, "soft").rows[0][1:] == ["-", "best", "best", "best"]
 
 
+def test_p_values_of_one_patient_are_said_to_tell_nothing_of_others() -> None:
+    evaluation = Evaluation([Contestant(name, 0, lambda case: case.pair.clean) for name in ("a", "b")])
+    evaluation.results = results_of("a", [20.0, 22.0, 25.0]) + results_of("b", [10.0, 11.0, 14.0])
+    assert "one patient: nothing" not in table_tests(evaluation, "soft").note
+    evaluation.results = [replace(result, patient="the only one") for result in evaluation.results]
+    sheet = table_tests(evaluation, "soft")
+    assert sheet.note.endswith("one patient: nothing follows for others")
+    assert sheet.rows[0][2] != "-"
+    assert sheet.rows[0][4] == "-"
+
+
 def test_contrast_that_was_gained_does_not_make_up_for_what_was_lost() -> None:
     kept = [Retention("one", "a", "near", 0.5), Retention("two", "a", "near", 1.5), Retention("one", "a", "far", 1.0)]
     sheet = table_lesions(kept)
