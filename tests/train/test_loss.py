@@ -69,6 +69,27 @@ def test_pixels_may_have_a_weight() -> None:
         torch.testing.assert_close(one + other, whole)
 
 
+def test_relative_errors_of_weak_and_of_strong_artifacts_count_alike() -> None:
+    """Two patches, one thirty times as far off as the other: halving either error takes the same from the loss."""
+    torch.manual_seed(0)
+    X, I = 100 * torch.rand(2, 1, 16, 16), torch.ones(2, 1, 16, 16)
+    Y, off = X + 50, torch.randn(2, 1, 16, 16)
+
+    def lost(relative: bool, *halved: float) -> Tensor:
+        def found(weak: float, strong: float) -> Decomposition:
+            image = X + off * torch.tensor([30 * weak, 900 * strong]).reshape(2, 1, 1, 1)
+            A = Y - image
+            return Decomposition(image, (image, image), (A,), (image, image), (A, A))
+
+        before, after = (
+            acdnet_loss(found(*shares), Y, X, I, 2.0, relative=relative).total for shares in ((1.0, 1.0), halved)
+        )
+        return before - after
+
+    torch.testing.assert_close(lost(True, 0.5, 1.0), lost(True, 1.0, 0.5), rtol=0.02, atol=0.0)
+    assert lost(False, 1.0, 0.5) > 30 * lost(False, 0.5, 1.0) > 0
+
+
 def test_a_small_network_learns_one_pair() -> None:
     """Training mode, loss and gradients together: the error falls to a tenth."""
     torch.manual_seed(0)

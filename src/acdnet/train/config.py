@@ -1,11 +1,9 @@
 """The settings of a training run: a TOML file, checked key by key, with recipes for what is not said.
 
-name = "my-model"
 [model]
 architecture = "acdnet-s"
 [data]
 train = ["data/train"]
-val = ["data/val"]
 [training]
 minutes = 60
 [run]
@@ -35,6 +33,7 @@ UNSAID = -(2**31)
 MOST_TOGETHER = 4
 """Patches of one pair in a batch, unless more are asked for."""
 SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "coarse", "first", "last", "width", "layers")
+CHOICES = {"schedule": ("cosine", "steps"), "initial": ("solver", "published"), "optimiser": ("adam", "muon")}
 Section = TypeVar("Section")
 
 
@@ -109,8 +108,7 @@ class TrainingSettings:
     """Patches in a step, over all processes."""
     patch: int = 64
     together: int = 0
-    """So many consecutive patches are taken from one pair and share its K, as all parts of a whole image do; 0: as many
-    as the batch of a process can be divided into, up to four."""
+    """So many consecutive patches come from one pair and share its K; 0: as many as divide a batch, up to four."""
     rate: float = 1e-3
     warm_up: float = 0.03
     """Share of the run in which the rate rises to its peak."""
@@ -119,6 +117,8 @@ class TrainingSettings:
     halve_at: tuple[float, ...] = ()
     final_share: float = 0.01
     """What the cosine leaves of the rate."""
+    optimiser: str = "adam"
+    """adam, or muon (`acdnet.train.muon`)."""
     beta1: float = 0.5
     beta2: float = 0.999
     clip: float = 100.0
@@ -141,6 +141,8 @@ class TrainingSettings:
     bones: float = 0.0
     """Share of the patches whose bone is made denser or less dense, so that it is kept, and the weight of bone."""
     bone_weight: float = 1.0
+    relative: bool = False
+    """Take the logarithms of the errors of each patch, so that weak and strong artifacts count alike."""
     fixed_norms: bool = False
     """Normalise by the statistics of the model that the run begins with, as inference does."""
 
@@ -153,10 +155,9 @@ class TrainingSettings:
             **dict.fromkeys(("mu", "focus", "lesions", "faint", "bones"), (0.0, 1.0)),
         }  # fmt: skip
         check_limits(self, limits, "training.")
-        if self.schedule not in ("cosine", "steps"):
-            raise ConfigError(f"training.schedule is {self.schedule!r}; it is cosine or steps")
-        if self.initial not in ("solver", "published"):
-            raise ConfigError(f"training.initial is {self.initial!r}; it is solver or published")
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise ConfigError(f"training.{name} is {getattr(self, name)!r}; it is {' or '.join(known)}")
 
 
 @dataclass(frozen=True)

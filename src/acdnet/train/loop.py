@@ -27,6 +27,7 @@ from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkp
 from acdnet.train.config import TrainConfig
 from acdnet.train.lessons.lesson import Batch, Examples, Lesson, Terms
 from acdnet.train.log import Log
+from acdnet.train.muon import Muon
 from acdnet.train.processes import asked_to_stop, make_fabric
 from acdnet.train.schedule import rate
 from acdnet.train.seen import seen
@@ -80,7 +81,8 @@ class Trainer:
         self.raw: Network = synchronised(channels_last(model), fabric.device)
         set_up(self.raw, config)
         t = config.training
-        optimiser = torch.optim.Adam(self.raw.parameters(), lr=t.rate, betas=(t.beta1, t.beta2))
+        kind = Muon if t.optimiser == "muon" else torch.optim.Adam
+        optimiser = kind(self.raw.parameters(), lr=t.rate, betas=(t.beta1, t.beta2))
         self.model, self.optimiser = fabric.setup(WithLoss(self.raw, self.lesson, config), optimiser)
         self.average = Average(self.raw, t.average)  # on the device that the model was moved to
         self.step = 0

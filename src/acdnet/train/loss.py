@@ -7,6 +7,10 @@ r"""The training loss, Eq. (15).
 The squared terms are means over batch and pixels. The absolute terms of the published training are sums over batch and
 pixels, so that their weight depends on the batch; here they are means times a constant that equals the published
 weight for the published batch. Another batch or patch size then trains the same thing.
+
+A mean over a batch is ruled by the few patches with the strongest artifacts. With `relative` set, every norm is taken
+of each patch and its logarithm averaged: halving the error of a weak artifact then counts as much as halving that of a
+strong one, as it does in a PSNR that is averaged over images.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ MU_FINAL, MU_STAGE = 1.0, 0.1
 """mu_T of the last image and artifact, mu_t of those before it."""
 START_FACTOR = MU_FINAL / MU_STAGE
 """The second image and artifact of the start count as much as the last, as published."""
+LEAST = 0.1
+"""Errors far below this, in network units (2 HU), count no more where logarithms are taken."""
 
 
 class Loss(NamedTuple):
@@ -50,12 +56,13 @@ def acdnet_loss(
     omega: float = L1_WEIGHT,
     W: Tensor | None = None,
     mu: float = MU_STAGE,
+    relative: bool = False,
 ) -> Loss:
     """Compare every stage with the clean image X and the artifact Y - X, where I is true (not metal).
 
     `omega` is omega_1 and omega_2 for means; the smaller, the more do strong errors count. W is the weight of pixels,
     one if unsaid. `mu` is mu_t of the stages before the last; the two results of the start have it and ten times as
-    much, as published.
+    much, as published. `relative` takes logarithms of the norms of each patch.
     """
     inside = I.bool()
     images = [*((mu, image) for image in result.images), (MU_FINAL, result.image)]
@@ -66,12 +73,13 @@ def acdnet_loss(
     def masked(difference: Tensor) -> Tensor:
         return torch.where(inside, difference, 0.0)
 
-    def mean(difference: Tensor) -> Tensor:
-        return difference.mean() if W is None else (W * difference).mean()
+    def mean(difference: Tensor, least: float = LEAST) -> Tensor:
+        weighted = difference if W is None else W * difference
+        return (weighted.mean(dim=(1, 2, 3)) + least).log().mean() if relative else weighted.mean()
 
     off = [(weight, masked(X - image)) for weight, image in images]
     return Loss(
-        image_l2=torch.stack([weight * mean(difference.square()) for weight, difference in off]).sum(),
+        image_l2=torch.stack([weight * mean(difference.square(), LEAST**2) for weight, difference in off]).sum(),
         image_l1=omega * torch.stack([weight * mean(difference.abs()) for weight, difference in off]).sum(),
         artifact_l1=omega
         * torch.stack([weight * mean(masked(Y - X - artifact).abs()) for weight, artifact in artifacts]).sum(),

@@ -30,7 +30,7 @@ numbers are assumed but for the share of patches with strong errors. `short`: ou
 FOR_SOME: dict[tuple[str, str], tuple[str, ...]] = {
     **dict.fromkeys((("model", "frugal"), ("model", "bfloat16"), ("model", "awaken")), ("acdnet",)),
     **dict.fromkeys(
-        (("training", name) for name in ("together", "omega", "mu", "initial", "fixed_norms")), ("acdnet",)
+        (("training", name) for name in ("together", "omega", "mu", "relative", "initial", "fixed_norms")), ("acdnet",)
     ),
     **dict.fromkeys(
         (("training", name) for name in ("lesions", "lesion_weight", "faint", "bones", "bone_weight")), ("acdnet",)

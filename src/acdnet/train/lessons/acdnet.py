@@ -78,7 +78,7 @@ class ACDNetLesson:
     def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:
         Y, X_li, X, I, *W = batch
         t = config.training
-        found = acdnet_loss(network(Y, X_li, I), Y, X, I, t.omega, W[0] if W else None, t.mu)
+        found = acdnet_loss(network(Y, X_li, I), Y, X, I, t.omega, W[0] if W else None, t.mu, t.relative)
         return Terms(found._fields, tuple(found))
 
     def reduced(self, network: nn.Module, pairs: PairSet, index: int) -> NDArray[np.float32]:

@@ -1,0 +1,76 @@
+"""Muon: orthogonal steps for convolutions, Adam's for the rest."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from acdnet.errors import TrainingStopped
+from acdnet.train.checkpoint import load_checkpoint
+from acdnet.train.loop import Trainer, train
+from acdnet.train.muon import SHARE, Muon, is_mixing, orthogonal
+from tests.train.make import same, small_config, small_store
+
+
+def test_the_nearest_orthogonal_matrix_is_found_for_wide_and_tall_ones() -> None:
+    torch.manual_seed(0)
+    for shape in ((6, 54), (54, 6), (8, 24)):
+        G = torch.randn(shape)
+        U, _, V = torch.linalg.svd(G, full_matrices=False)
+        found = orthogonal(G)
+        along = torch.linalg.svdvals(found)
+        assert along.min() > 0.5  # the polynomial comes near 1, as published, not to it
+        assert along.max() < 1.3
+        assert torch.nn.functional.cosine_similarity(found.flatten(), (U @ V).flatten(), dim=0) > 0.97
+
+
+def test_a_direction_that_gradients_hardly_show_is_learnt_as_fast_as_one_that_they_show_much() -> None:
+    """A convolution with one weight of 100 times the gradient of another: both move alike."""
+    conv = nn.Conv2d(2, 2, 1, bias=False)
+    before = conv.weight.detach().clone()
+    conv.weight.grad = torch.diag(torch.tensor([1.0, 0.01])).reshape(2, 2, 1, 1)
+    Muon(conv.parameters(), lr=0.1, betas=(0.5, 0.999)).step()
+    moved = (before - conv.weight.detach()).flatten(1)
+    assert moved[0, 0] > 0
+    assert moved[1, 1] > 0.3 * moved[0, 0]
+    assert moved[0, 0] < 2 * 0.1 * SHARE * 2**0.5
+
+
+def test_what_is_no_convolution_of_channels_learns_as_with_adam() -> None:
+    torch.manual_seed(0)
+    ours = [nn.Parameter(torch.randn(shape)) for shape in ((5,), (4, 3), (7, 1, 3, 3))]
+    theirs = [nn.Parameter(p.detach().clone()) for p in ours]
+    assert not any(map(is_mixing, ours))
+    muon, adam = Muon(ours, lr=0.01, betas=(0.5, 0.999)), torch.optim.Adam(theirs, lr=0.01, betas=(0.5, 0.999))
+    for _ in range(5):
+        for mine, other in zip(ours, theirs, strict=True):
+            mine.grad = torch.randn_like(mine)
+            other.grad = mine.grad.clone()
+        muon.step()
+        adam.step()
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other)
+
+
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = small_store(tmp_path, 4)
+    whole, parted = (small_config(store, tmp_path / name, optimiser="muon") for name in ("whole", "parted"))
+    train(whole, resume=False)
+    learn = Trainer.learn
+
+    def asked(self: Trainer, batch: Any) -> Any:
+        if self.step == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return learn(self, batch)
+
+    monkeypatch.setattr(Trainer, "learn", asked)
+    with pytest.raises(TrainingStopped):
+        train(parted, resume=False)
+    monkeypatch.setattr(Trainer, "learn", learn)
+    train(parted, resume=True)
+    one, other = (load_checkpoint(tmp_path / name)[0] for name in ("whole", "parted"))
+    assert same(one["model"], other["model"])
