@@ -65,11 +65,11 @@ def make_model(config: TrainConfig) -> tuple[Network, Training | None]:
 
 
 def _check_statistics(config: TrainConfig, known: NetworkConfig) -> None:
-    """Refuse fixed statistics that are not those of the network that is trained."""
+    """Refuse fixed statistics that are not those of the network that is trained; its last stages may be left out."""
     wanted = config.model.network()
     if not (config.training.fixed_norms and isinstance(known, ACDNetConfig) and isinstance(wanted, ACDNetConfig)):
         return
-    if config.model.awaken or replace(known, last=wanted.last) != wanted:
+    if config.model.awaken or replace(known, last=wanted.last, T=min(known.T, wanted.T)) != wanted:
         raise ConfigError("training.fixed_norms: the statistics of model.start_from are those of another network")
 
 
