@@ -14,7 +14,7 @@ from pathlib import Path
 
 from acdnet.config import ACDNetConfig, NetworkConfig
 from acdnet.train.checkpoint import load_checkpoint
-from acdnet.train.config import from_dict
+from acdnet.train.config import UNSAID, from_dict
 from acdnet.train.loss import MU_STAGE
 from acdnet.train.recipes import DUAL
 from benchmarks.model import ROOT
@@ -39,6 +39,7 @@ def rows(folder: Path) -> list[list[str]]:
     named = source.parent.name if source.stem == "model" else source.stem
     values = f"{t.initial if kind == 'acdnet' else 'random'} values"
     begun = (named or values) + (", bfloat16" if config.model.bfloat16 else "")
+    begun += f", {config.model.T} stages" if config.model.T != UNSAID else ""
     begun += f", awakened after stage {config.model.awaken}" if config.model.awaken else ""
     network = config.model.network()
     if isinstance(network, ACDNetConfig):
@@ -49,7 +50,9 @@ def rows(folder: Path) -> list[list[str]]:
     begun += f", other bone in {t.bones:.0%}" if t.bones else ""
     begun += f", bone with weight {t.bone_weight:g}" if t.bone_weight != 1 else ""
     begun += f", mu {t.mu:g}" if t.mu != MU_STAGE else ""
+    begun += ", relative errors" if t.relative else ""
     begun += ", fixed statistics" if t.fixed_norms else ""
+    begun += ", Muon" if t.optimiser == "muon" else ""
     coarse = coarse_blocks(state["model"], config.model.network())
     examples = f"{t.batch} whole" if kind in DUAL else f"{t.batch} x {t.patch}²"
     examples += f", {t.together} of a pair" if t.together > 1 and kind == "acdnet" else ""

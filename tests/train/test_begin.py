@@ -75,8 +75,12 @@ def test_what_changes_with_start_from_has_to_be_said(tmp_path: Path, sizes: dict
 def test_statistics_of_another_network_are_refused(tmp_path: Path, sizes: dict[str, Any]) -> None:
     save_model(make_random(SMALL), tmp_path / "known.safetensors", name="known", summary="for a test")
     same = {"T": 2, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1, "start_from": str(tmp_path / "known.safetensors")}
+    known = make_random(SMALL).prox_last.state_dict()
     for still in ({"last": "beside"}, {"T": 1}):
-        assert make_model(from_dict({"model": same | still, "training": {"fixed_norms": True}}))
+        begun, _ = make_model(from_dict({"model": same | still, "training": {"fixed_norms": True}}))
+        assert isinstance(begun, ACDNet)
+        for name, value in begun.prox_last.state_dict().items():
+            assert torch.equal(value, known[name])
     assert make_model(from_dict({"model": same | sizes}))
     with pytest.raises(ConfigError, match="fixed_norms"):
         make_model(from_dict({"model": same | sizes, "training": {"fixed_norms": True}}))

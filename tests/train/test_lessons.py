@@ -24,10 +24,11 @@ from acdnet.train.lessons.acdnet import ACDNetLesson
 from acdnet.train.lessons.cnnmar import ThreeImagePatches
 from acdnet.train.lessons.dual import Slices, on_grid
 from acdnet.train.loop import Trainer, train
+from acdnet.train.loss import acdnet_loss
 from acdnet.train.patches import Window
 from acdnet.train.processes import make_fabric
 from acdnet.weights.save import save_model
-from tests.helpers import SMALL, make_model
+from tests.helpers import SMALL, make_input, make_model
 from tests.train.make import SIZE, small_store
 
 KINDS = ("cnnmar", "dudonet-s", "dscmar-s", "dudonet++-s")
@@ -76,9 +77,11 @@ def test_trains_scores_and_reduces(architecture: str, grid: int, store: Path, tm
         make_reducer("acdnet", str(model))
 
 
-@pytest.mark.parametrize("architecture", ["cnnmar", "dudonet-s"])
-def test_learning_lowers_the_loss(architecture: str, store: Path, tmp_path: Path) -> None:
-    config = settings(store, tmp_path, architecture, patches=400, rate=1e-2, warm_up=0.0)
+@pytest.mark.parametrize(
+    ("architecture", "optimiser"), [("cnnmar", "adam"), ("dudonet-s", "adam"), ("dudonet-s", "muon")]
+)
+def test_learning_lowers_the_loss(architecture: str, optimiser: str, store: Path, tmp_path: Path) -> None:
+    config = settings(store, tmp_path, architecture, patches=400, rate=1e-2, warm_up=0.0, optimiser=optimiser)
     trainer = Trainer(config, make_fabric(config))
     batch = next(trainer.batches(trainer.lesson.examples(trainer.train, config, 0, 0.0)))
     first = trainer.learn(batch).items()
@@ -147,6 +150,7 @@ def test_thin_metal_stays_on_a_coarser_grid() -> None:
         ("dudonet-s", "training", "focus", 0.9),
         ("dudonet-s", "training", "omega", 3.0),
         ("cnnmar", "training", "together", 2),
+        ("cnnmar", "training", "relative", True),
         ("cnnmar", "data", "grid", 64),
         ("acdnet-s", "data", "grid", 64),
         ("dscmar-s", "model", "frugal", True),
@@ -188,6 +192,25 @@ def test_a_store_without_sinograms_is_refused_where_they_are_needed(tmp_path: Pa
 def test_sizes_of_another_network_are_refused() -> None:
     with pytest.raises(ConfigError, match="no size of dudonet"):
         from_dict({"model": {"architecture": "dudonet", "T": 3}}).model.network()
+
+
+def test_errors_are_relative_if_asked_for_and_a_weight_counts_within_a_patch() -> None:
+    Y, X_li, I = make_input(2, 16, 18)
+    X, network, lesson = 100 * torch.rand_like(Y), make_model(), ACDNetLesson()
+    model = {"architecture": "acdnet-s", "T": 2, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1}
+    config = from_dict({"model": model, "training": {"relative": True, "omega": 1.0, "patches": 1}})
+    W = torch.where(torch.arange(18) < 9, 40.0, 1.0).expand_as(Y)
+    with torch.no_grad():
+        plain, all_alike, some = (
+            lesson.loss(network, (Y, X_li, X, I, *w), config) for w in ((), (torch.full_like(Y, 7.0),), (W,))
+        )
+        expected = acdnet_loss(network(Y, X_li, I), Y, X, I, 1.0, relative=True)
+    torch.testing.assert_close(torch.stack(plain.values), torch.stack(tuple(expected)))
+    torch.testing.assert_close(torch.stack(all_alike.values), torch.stack(plain.values))
+    assert not torch.allclose(some.total, plain.total)
+    unsaid = from_dict({"model": model, "training": {"relative": True, "patches": 1}})
+    with pytest.raises(ConfigError, match="omega"):
+        lesson.check(unsaid.shared_by(1), 1)
 
 
 def test_validation_scores_what_a_model_ends_with(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from torch import nn
 from acdnet.errors import TrainingStopped
 from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.loop import Trainer, train
-from acdnet.train.muon import SHARE, Muon, is_mixing, orthogonal
+from acdnet.train.muon import MOMENTUM, SHARE, Muon, is_mixing, orthogonal
 from tests.train.make import same, small_config, small_store
 
 
@@ -38,6 +38,22 @@ def test_a_direction_that_gradients_hardly_show_is_learnt_as_fast_as_one_that_th
     assert moved[0, 0] > 0
     assert moved[1, 1] > 0.3 * moved[0, 0]
     assert moved[0, 0] < 2 * 0.1 * SHARE * 2**0.5
+
+
+def test_steps_are_those_that_torch_takes_with_matrices() -> None:
+    """Torch computes with shorter numbers, has half the share, and knows matrices alone."""
+    torch.manual_seed(0)
+    ours = nn.Parameter(torch.randn(6, 4, 3, 3))
+    theirs = nn.Parameter(ours.detach().flatten(1).clone())
+    muon = Muon([ours], lr=0.01, betas=(0.5, 0.999))
+    known = {"momentum": MOMENTUM, "weight_decay": 0.0, "adjust_lr_fn": "match_rms_adamw"}
+    torchs = torch.optim.Muon([theirs], lr=0.01 * SHARE / 0.2, **known)
+    for _ in range(4):
+        ours.grad = torch.randn_like(ours)
+        theirs.grad = ours.grad.flatten(1).clone()
+        muon.step()
+        torchs.step()
+    torch.testing.assert_close(ours.flatten(1), theirs, rtol=0.0, atol=5e-4)
 
 
 def test_what_is_no_convolution_of_channels_learns_as_with_adam() -> None:
@@ -74,3 +90,6 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, mo
     train(parted, resume=True)
     one, other = (load_checkpoint(tmp_path / name)[0] for name in ("whole", "parted"))
     assert same(one["model"], other["model"])
+    kept = [set(state) for state in one["optimiser"]["state"].values()]
+    assert {"mean"} in kept  # of convolutions; Adam has more
+    assert {"step", "mean", "square"} in kept

@@ -65,7 +65,10 @@ def make_model(config: TrainConfig) -> tuple[Network, Training | None]:
 
 
 def _check_statistics(config: TrainConfig, known: NetworkConfig) -> None:
-    """Refuse fixed statistics that are not those of the network that is trained; its last stages may be left out."""
+    """Refuse fixed statistics that are not those of the network that is trained.
+
+    Last stages may be left out. What comes after them keeps its statistics, which suits stages that did nothing.
+    """
     wanted = config.model.network()
     if not (config.training.fixed_norms and isinstance(known, ACDNetConfig) and isinstance(wanted, ACDNetConfig)):
         return

@@ -37,7 +37,7 @@ LEAST = 0.1
 
 
 class Loss(NamedTuple):
-    """The three sums of Eq. (15), already weighted."""
+    """The three sums of Eq. (15), already weighted; sums of logarithms if relative, which may be negative."""
 
     image_l2: Tensor
     image_l1: Tensor
@@ -75,7 +75,10 @@ def acdnet_loss(
 
     def mean(difference: Tensor, least: float = LEAST) -> Tensor:
         weighted = difference if W is None else W * difference
-        return (weighted.mean(dim=(1, 2, 3)) + least).log().mean() if relative else weighted.mean()
+        if not relative:
+            return weighted.mean()
+        share = 1.0 if W is None else W.mean(dim=(1, 2, 3))  # so that `least` means the same for all patches
+        return (weighted.mean(dim=(1, 2, 3)) / share + least).log().mean()
 
     off = [(weight, masked(X - image)) for weight, image in images]
     return Loss(

@@ -1,12 +1,14 @@
-"""Muon: steps of convolutions in which no direction is left behind (Jordan et al. 2024).
+"""Muon: steps of convolutions in which no direction is left behind.
 
-The gradient of a convolution, as a matrix of outputs by inputs, is mostly ruled by a few directions, and so are Adam's
-steps. Muon takes the nearest matrix with orthogonal rows instead: with the running mean of gradients G = U S V',
+K. Jordan and others, "Muon: an optimizer for hidden layers in neural networks", 2024. The gradient of a convolution, as
+a matrix of outputs by inputs, is mostly ruled by a few directions. Muon takes the nearest orthogonal matrix instead:
+with the gradients' running mean, moved on towards the last of them, G = U S V',
 
     W <- W - rate * SHARE * sqrt(longer side) * U V'
 
-which every direction has the same part in. U V' is found by a few products of matrices (Newton and Schulz) rather than
-by a decomposition. All that is no convolution of several channels learns by Adam's rule, at the same rate.
+in which every direction has the same part. U V' is found by a few products of matrices (Newton and Schulz) rather than
+by a decomposition. Convolutions from or to one channel, and all that is none, learn by Adam's rule at the same rate.
+`torch.optim.Muon` has the same rule for matrices alone; it refuses convolutions.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from torch import Tensor, nn
 
 MOMENTUM = 0.9
 SHARE = 0.4
-"""Root mean square of a step as a share of the rate; Adam's steps are about as large."""
+"""Root mean square of a step, about, as a share of the rate."""
 ITERATIONS = 5
 QUINTIC = (3.4445, -4.7750, 2.0315)
-"""Coefficients of a polynomial that brings all singular values near 1 in five rounds, from Jordan et al."""
+"""Jordan's polynomial: singular values above a thousandth of the largest come near 1 in five rounds."""
 TINY = 1e-7
 
 

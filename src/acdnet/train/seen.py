@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acdnet.data.pairs import PairSet, marks
-from acdnet.train.config import TrainConfig
+from acdnet.train.config import UNSAID, TrainConfig
 from acdnet.train.lessons.lesson import Lesson
 from acdnet.weights.card import LONGEST_TEXT, Training
 
@@ -23,6 +23,9 @@ def seen(sets: Sequence[PairSet], config: TrainConfig, lesson: Lesson, step: int
     changed += f", bone made denser or less dense in {t.bones:.0%}" if t.bones else ""
     changed += f", bone with weight {t.bone_weight:g}" if t.bone_weight != 1 else ""
     changed += ", batch normalisation fixed" if t.fixed_norms else ""
+    changed += ", relative errors" if t.relative else ""
+    changed += ", by Muon" if t.optimiser == "muon" else ""
+    changed += f", {config.model.T} stages" if config.model.T != UNSAID else ""
     return Training(
         data=f"{len(infos)} simulated pairs of {patients} patients ({names}), {examples}{changed}",
         protocol=", ".join(sorted({found.protocol for found in sets})),

@@ -20,7 +20,7 @@ from acdnet.physics.beside import ended
 from acdnet.physics.geometry import FanBeam
 from acdnet.train.config import TrainConfig
 from acdnet.train.lessons.lesson import Batch, Terms, tensors_to
-from acdnet.train.loss import acdnet_loss
+from acdnet.train.loss import L1_WEIGHT, acdnet_loss
 from acdnet.train.patches import Patches
 
 
@@ -41,6 +41,8 @@ class ACDNetLesson:
         t = config.training
         if t.fixed_norms and not config.model.start_from:
             raise ConfigError("training.fixed_norms: random weights have no statistics; say model.start_from")
+        if t.relative and t.omega == L1_WEIGHT:
+            raise ConfigError("training.relative: say training.omega, such as 1; its usual value is for plain errors")
         T, after = network_of(config).T, config.model.awaken
         if after and not (config.model.start_from and 0 < after < T):
             raise ConfigError(f"model.awaken is {after}; it needs model.start_from and must be 1 to {T - 1}, or 0")
