@@ -46,8 +46,9 @@ def test_steps_are_those_that_torch_takes_with_matrices() -> None:
     ours = nn.Parameter(torch.randn(6, 4, 3, 3))
     theirs = nn.Parameter(ours.detach().flatten(1).clone())
     muon = Muon([ours], lr=0.01, betas=(0.5, 0.999))
-    known = {"momentum": MOMENTUM, "weight_decay": 0.0, "adjust_lr_fn": "match_rms_adamw"}
-    torchs = torch.optim.Muon([theirs], lr=0.01 * SHARE / 0.2, **known)
+    torchs = torch.optim.Muon(
+        [theirs], lr=0.01 * SHARE / 0.2, momentum=MOMENTUM, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"
+    )
     for _ in range(4):
         ours.grad = torch.randn_like(ours)
         theirs.grad = ours.grad.flatten(1).clone()
