@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from acdnet.data.build import _finish, _plan, _start, _write
 from acdnet.data.recipe import Recipe, make_slice
 from acdnet.data.sources import open_source
+from acdnet.errors import TrainingStopped
 from acdnet.files import write_atomically
 from acdnet.train.config import TrainConfig, from_dict
+from acdnet.train.loop import Trainer, train
 
 SIZE = 64
 
@@ -46,6 +51,23 @@ def small_config(store: Path, folder: Path, **training: Any) -> TrainConfig:
         "run": {"folder": str(folder), "log_steps": 1, "device": "cpu"},
     }
     return from_dict(given)
+
+
+def stopped_and_resumed(config: TrainConfig, monkeypatch: pytest.MonkeyPatch) -> TrainingStopped:
+    """Run a training that is asked to stop in its third step, and let it go on; return what it said when it stopped."""
+    learn = Trainer.learn
+
+    def asked(self: Trainer, batch: Any) -> Any:
+        if self.step == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return learn(self, batch)
+
+    monkeypatch.setattr(Trainer, "learn", asked)
+    with pytest.raises(TrainingStopped, match="--resume") as stopped:
+        train(config, resume=False)
+    monkeypatch.setattr(Trainer, "learn", learn)
+    train(config, resume=True)
+    return stopped.value
 
 
 def same(a: dict[str, Any], b: dict[str, Any]) -> bool:

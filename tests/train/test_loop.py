@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -21,7 +20,7 @@ from acdnet.train.config import TrainConfig
 from acdnet.train.loop import Trainer, train
 from acdnet.train.processes import make_fabric
 from acdnet.weights.load import read_acdnet
-from tests.train.make import same, small_config, small_store
+from tests.train.make import same, small_config, small_store, stopped_and_resumed
 
 WEIGHTS = ("model", "average")
 
@@ -99,20 +98,8 @@ def test_f44_killed_and_resumed_equals_never_stopped(
 def test_sigterm_saves_and_stops(
     store: Path, whole: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = small_config(store, tmp_path / "run")
-    learn = Trainer.learn
-
-    def asked(self: Trainer, batch: Any) -> Any:
-        if self.step == 2:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return learn(self, batch)
-
-    monkeypatch.setattr(Trainer, "learn", asked)
-    with pytest.raises(TrainingStopped, match="--resume") as stopped:
-        train(config, resume=False)
-    assert stopped.value.exit_code == 143
-    monkeypatch.setattr(Trainer, "learn", learn)
-    train(config, resume=True)
+    stopped = stopped_and_resumed(small_config(store, tmp_path / "run"), monkeypatch)
+    assert stopped.exit_code == 143
     for name in WEIGHTS:
         assert same(load_checkpoint(tmp_path / "run")[0][name], whole[name])
 

@@ -1,19 +1,15 @@
 """Muon: orthogonal steps for convolutions, Adam's for the rest."""
 
-import os
-import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
-from acdnet.errors import TrainingStopped
 from acdnet.train.checkpoint import load_checkpoint
-from acdnet.train.loop import Trainer, train
+from acdnet.train.loop import train
 from acdnet.train.muon import MOMENTUM, SHARE, Muon, is_mixing, orthogonal
-from tests.train.make import same, small_config, small_store
+from tests.train.make import same, small_config, small_store, stopped_and_resumed
 
 
 def test_the_nearest_orthogonal_matrix_is_found_for_wide_and_tall_ones() -> None:
@@ -77,18 +73,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, mo
     store = small_store(tmp_path, 4)
     whole, parted = (small_config(store, tmp_path / name, optimiser="muon") for name in ("whole", "parted"))
     train(whole, resume=False)
-    learn = Trainer.learn
-
-    def asked(self: Trainer, batch: Any) -> Any:
-        if self.step == 2:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return learn(self, batch)
-
-    monkeypatch.setattr(Trainer, "learn", asked)
-    with pytest.raises(TrainingStopped):
-        train(parted, resume=False)
-    monkeypatch.setattr(Trainer, "learn", learn)
-    train(parted, resume=True)
+    stopped_and_resumed(parted, monkeypatch)
     one, other = (load_checkpoint(tmp_path / name)[0] for name in ("whole", "parted"))
     assert same(one["model"], other["model"])
     kept = [set(state) for state in one["optimiser"]["state"].values()]

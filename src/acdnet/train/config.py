@@ -1,9 +1,11 @@
 """The settings of a training run: a TOML file, checked key by key, with recipes for what is not said.
 
+name = "my-model"
 [model]
 architecture = "acdnet-s"
 [data]
 train = ["data/train"]
+val = ["data/val"]
 [training]
 minutes = 60
 [run]
@@ -24,16 +26,13 @@ from acdnet.config import NETWORKS, ACDNetConfig, NetworkConfig
 from acdnet.errors import ConfigError, check_limits
 from acdnet.files import read_limited
 from acdnet.train.loss import L1_WEIGHT, MU_STAGE
-from acdnet.train.recipes import FOR_SOME, RECIPES
+from acdnet.train.recipes import CHOICES, FOR_SOME, MOST_TOGETHER, RECIPES
 
 LARGEST_FILE = 2**20
 SMALLEST_GRID = 32
 UNSAID = -(2**31)
 """Stands for a size of the network that is left to its architecture."""
-MOST_TOGETHER = 4
-"""Patches of one pair in a batch, unless more are asked for."""
 SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "coarse", "first", "last", "width", "layers")
-CHOICES = {"schedule": ("cosine", "steps"), "initial": ("solver", "published"), "optimiser": ("adam", "muon")}
 Section = TypeVar("Section")
 
 

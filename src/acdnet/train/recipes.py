@@ -27,6 +27,12 @@ RECIPES: dict[str, dict[str, dict[str, Any]]] = {
 epochs 50, 100, 150, 200; for the networks in both domains: 2e-4 halved every 30 epochs of (assumed) 120; CNNMAR's
 numbers are assumed but for the share of patches with strong errors. `short`: ours."""
 
+CHOICES = {"schedule": ("cosine", "steps"), "initial": ("solver", "published"), "optimiser": ("adam", "muon")}
+"""Settings that are one of a few words."""
+
+MOST_TOGETHER = 4
+"""Patches of one pair in a batch, unless more are asked for."""
+
 FOR_SOME: dict[tuple[str, str], tuple[str, ...]] = {
     **dict.fromkeys((("model", "frugal"), ("model", "bfloat16"), ("model", "awaken")), ("acdnet",)),
     **dict.fromkeys(
