@@ -28,9 +28,10 @@ from acdnet.baselines.method import METHODS
 from acdnet.config import ACDNetConfig
 from acdnet.evaluate.groups import Group, size_groups
 from acdnet.files import sha256, write_atomically
+from acdnet.train.recipes import RECIPES
 from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import find_model, shipped_models
-from benchmarks import models
+from benchmarks import floors, models
 from benchmarks.model import ROOT
 from benchmarks.readme import put
 
@@ -65,12 +66,6 @@ HEAD = """Compare with care:
 - `site_head` is one patient: it says nothing about heads in general, and its p-values nothing about other patients.
 - That slices without metal are not changed is no score but a test (F29 in [limits.md](limits.md)).
 - `paper` scores are only for comparing with the paper's tables."""
-DUAL_S = (
-    "`dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the published channels and are far from trained: they "
-    "have seen about a hundredth of the 120,000 slices that we assume for the published recipe. The published sizes "
-    "were not trained; "
-    "[rivals.md](rivals.md) has what a step of them costs."
-)
 ABOUT = {
     "tracefit": "`TRACEFIT` is a classical method of this project, which networks may begin with instead of LI.",
     "benchmark-s": "`benchmark-s` is a small ACDNet with coarse blocks that begins with a trace fit; the paper's "
@@ -82,9 +77,9 @@ ABOUT = {
     "clinical-s": "`clinical-s` is as small as `benchmark-s`, learnt in the clinical protocol, and gives back what it "
     "took from rays beside the metal ([maths.md](maths.md)).",
     "cnnmar": "`cnnmar` has its published size.",
-    **dict.fromkeys(("dudonet-s", "dscmar-s", "dudonet++-s"), DUAL_S),
 }
 """What is said of methods that are shown; files are called by their folder."""
+PUBLISHED_SLICES = RECIPES["paper"]["dudonet"]["patches"]
 
 
 def main() -> None:
@@ -258,13 +253,16 @@ def told(given: argparse.Namespace) -> str:
 def page(folder: Path, command: str, methods: str) -> str:
     """Return the page: tables as they were written, and pictures."""
     names = {Path(name).parent.name if "/" in name else name.strip() for name in methods.split(",")}
-    about = list(dict.fromkeys(f"- {text}" for name, text in ABOUT.items() if name in names))
+    about = [f"- {text}" for name, text in ABOUT.items() if name in names]
+    about += [f"- {reduced(name)}" for name in floors.REDUCED if name in names]
     parts = [
         "# Results",
         f"Written by `{command}`{joined(folder)}. Research use only. Not a medical device.",
         "\n".join([HEAD, *about]),
         "## In short",
         short(folder),
+        "## What is asked of the shipped models",
+        asked(folder),
     ]
     for split in SPLITS:
         for protocol in PROTOCOLS:
@@ -283,6 +281,32 @@ def page(folder: Path, command: str, methods: str) -> str:
         panels = folder / f"{protocol}-phantoms-scores" / "panels.png"
         parts.append(shown(panels, f"results-{protocol}-panels", "methods side by side"))
     return "\n\n".join(parts) + "\n"
+
+
+def asked(folder: Path) -> str:
+    """Return what is asked of the models, and whether it holds."""
+    found = []
+    for split in SPLITS:
+        for protocol in PROTOCOLS:
+            report = json.loads((folder / f"{protocol}-{split}-scores" / "report.json").read_text())
+            found.append(floors.Scored(f"{split}, {protocol}", report["scores"], report.get("lesions", ())))
+    note = (
+        "Window PSNR, SSIM, RMSE and lesions as in the tables below. Tissue needs no change over 5 cm from metal where "
+        "the artifact is below 5 HU. Its mean change is shown in both readings: of all pixels, and of slices' means, "
+        "in which a few pixels between strong streaks count as much as a whole pelvis."
+    )
+    return f"{floors.table(*found)}\n\n{note}"
+
+
+def reduced(name: str) -> str:
+    """Say what a network of fewer channels is, and how much it has seen, as its card has it."""
+    seen = read_card(find_model(name)).training
+    slices = f"{seen.patches_seen:,} slices" if seen else "no slice"
+    return (
+        f"`{name}` has a quarter of the published channels and has seen {slices}, where the published recipe is "
+        f"assumed to take {PUBLISHED_SLICES:,}. The published size was not trained; [rivals.md](rivals.md) has what a "
+        "step costs."
+    )
 
 
 def joined(folder: Path) -> str:

@@ -11,7 +11,7 @@ from acdnet.weights.card import Card, read_card
 
 FOLDER = Path(__file__).parent / "models"
 
-ALIASES = {"default": "clinical-s", "benchmark": "benchmark-s"}
+ALIASES = {"default": "clinical-s", "benchmark": "benchmark-full"}
 """Names for what a model is used for: images are reduced with `default`, pairs of the benchmark with `benchmark`."""
 
 

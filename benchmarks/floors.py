@@ -1,0 +1,121 @@
+"""What is asked of the shipped models, and whether it holds, from the scores that `benchmarks.results` has computed.
+
+All are means over the same pairs. What was not scored is not in the table; what does not hold stays in it and says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from acdnet.evaluate.groups import size_groups
+from acdnet.evaluate.untouched import Change, over_pixels, over_slices
+from acdnet.weights.shipped import ALIASES
+from benchmarks.readme import markdown
+
+BENCHMARK, DEFAULT = ALIASES["benchmark"], ALIASES["default"]
+PAPER_SIZES, SMALL = "benchmark-full", "benchmark-s"
+CLASSICAL = ("LI", "NMAR")
+REDUCED = ("dudonet-s", "dscmar-s", "dudonet++-s")
+COLUMNS = ("what is asked", "where", "limit", "found", "holds")
+DB, SSIM, HU, SHARE = "{:.2f} dB", "{:.4f}", "{:.1f} HU", "{:.1%}"
+
+
+class NotScored(Exception):
+    """A method or a score that is not there."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores of one store: rows of `acdnet evaluate`, and what was kept of lesions."""
+
+    title: str
+    scores: Sequence[dict[str, Any]]
+    kept: Sequence[dict[str, Any]] = ()
+
+    def rows(self, method: str) -> list[dict[str, Any]]:
+        return [row for row in self.scores if row["method"] == method]
+
+    def mean(self, method: str, key: str) -> float:
+        return _mean(row[key] for row in self.rows(method) if row.get(key) is not None)
+
+    def above(self, method: str, others: Sequence[str], key: str = "window_psnr") -> float:
+        """Return by how much a method is better than the best of the others."""
+        return self.mean(method, key) - max(self.mean(other, key) for other in others)
+
+    def above_at_least(self, method: str, others: Sequence[str]) -> float:
+        """Return the same for the group of metal sizes where it is least."""
+        groups = size_groups([row["metal_pixels"] for row in self.rows(method)])
+        parts = [[row for row in self.scores if group.holds(row["metal_pixels"])] for group in groups]
+        return min((Scored(self.title, part).above(method, others) for part in parts), default=math.nan)
+
+    def share(self, method: str, other: str) -> float:
+        """Return the RMSE of a method in soft tissue as a share of another's."""
+        return self.mean(method, "rmse_soft_hu") / self.mean(other, "rmse_soft_hu")
+
+    def changed(self, method: str, tissue: str, over: Callable[[Sequence[Change]], float]) -> float:
+        """Return the mean change of tissue that needs none."""
+        hu, pixels = f"needless_{tissue}_hu", f"needless_{tissue}_pixels"
+        return over([Change(row[hu], row[pixels]) for row in self.rows(method) if row.get(hu) is not None])
+
+    def lesions(self, method: str, place: str) -> float:
+        """Return the contrast kept of lesions, where more than all of it counts as all."""
+        return _mean(min(one["kept"], 1.0) for one in self.kept if (one["method"], one["place"]) == (method, place))
+
+
+def _mean(values: Any) -> float:
+    found = list(values)
+    if not found:
+        raise NotScored
+    return fmean(found)
+
+
+def table(bench: Scored, clinical: Scored, bench_head: Scored, clinical_head: Scored) -> str:
+    """Return the table of all that is asked, of test patients and of heads in both protocols."""
+    rows: list[list[str]] = []
+
+    def ask(
+        what: str,
+        store: Scored,
+        limit: float,
+        value: Callable[..., float],
+        *of: Any,
+        form: str = DB,
+        most: bool = False,
+    ) -> None:
+        try:
+            found = value(store, *of)
+        except NotScored:
+            return
+        if math.isnan(found):
+            return
+        holds = found <= limit if most else found >= limit
+        told = f"{'at most' if most else 'at least'} {form.format(limit)}"
+        rows.append([what, store.title, told, form.format(found), "yes" if holds else "**no**"])
+
+    ask(f"`{BENCHMARK}` above LI", bench, 6.0, Scored.above, BENCHMARK, ("LI",))
+    least = f"`{BENCHMARK}` above LI and NMAR, at the size of metal where it is least"
+    ask(least, bench, 0.0, Scored.above_at_least, BENCHMARK, CLASSICAL)
+    ask(f"SSIM of `{BENCHMARK}`", bench, 0.975, Scored.mean, BENCHMARK, "window_ssim", form=SSIM)
+    ask(f"`{PAPER_SIZES}` above `{SMALL}`", bench, 0.0, Scored.above, PAPER_SIZES, (SMALL,))
+    ssim = f"SSIM of `{PAPER_SIZES}` above `{SMALL}`"
+    ask(ssim, bench, 0.0, Scored.above, PAPER_SIZES, (SMALL,), "window_ssim", form=SSIM)
+    for other, limit in (("LI", 0.5), ("NMAR", 1.0)):
+        soft = f"RMSE of `{DEFAULT}` in soft tissue, of {other}'s"
+        ask(soft, clinical, limit, Scored.share, DEFAULT, other, form=SHARE, most=True)
+    ask(f"`{BENCHMARK}` above LI and NMAR", bench_head, 0.0, Scored.above, BENCHMARK, CLASSICAL)
+    ask(f"`{DEFAULT}` above LI and NMAR", clinical_head, 0.0, Scored.above, DEFAULT, CLASSICAL)
+    for tissue, called in (("soft", "soft tissue"), ("bone", "bone")):
+        for over, of in ((over_pixels, "pixels"), (over_slices, "slices' means")):
+            change = f"change by `{DEFAULT}` of {called} that needs none, mean of {of}"
+            ask(change, clinical, 5.0, Scored.changed, DEFAULT, tissue, over, form=HU, most=True)
+    for place, called, limit in (("near", "near metal", 0.8), ("far", "far from metal", 0.95)):
+        kept = f"contrast of lesions {called} kept by `{DEFAULT}`"
+        ask(kept, clinical, limit, Scored.lesions, DEFAULT, place, form=SHARE)
+    ask("`cnnmar` above NMAR", bench, 0.0, Scored.above, "cnnmar", ("NMAR",))
+    for name in REDUCED:
+        ask(f"`{name}` above LI", bench, 0.0, Scored.above, name, ("LI",))
+    return markdown(COLUMNS, rows, texts=2)
