@@ -1,11 +1,10 @@
 """What is asked of the shipped models, and whether it holds, from the scores that `benchmarks.results` has computed.
 
-All are means over the same pairs. What was not scored is not in the table; what does not hold stays in it and says so.
+All are means over the same pairs. What was not scored, or does not hold, stays in the table and says so.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -49,8 +48,10 @@ class Scored:
     def above_at_least(self, method: str, others: Sequence[str]) -> float:
         """Return the same for the group of metal sizes where it is least."""
         groups = size_groups([row["metal_pixels"] for row in self.rows(method)])
+        if not groups:
+            raise NotScored
         parts = [[row for row in self.scores if group.holds(row["metal_pixels"])] for group in groups]
-        return min((Scored(self.title, part).above(method, others) for part in parts), default=math.nan)
+        return min(Scored(self.title, part).above(method, others) for part in parts)
 
     def share(self, method: str, other: str) -> float:
         """Return the RMSE of a method in soft tissue as a share of another's."""
@@ -59,7 +60,10 @@ class Scored:
     def changed(self, method: str, tissue: str, over: Callable[[Sequence[Change]], float]) -> float:
         """Return the mean change of tissue that needs none."""
         hu, pixels = f"needless_{tissue}_hu", f"needless_{tissue}_pixels"
-        return over([Change(row[hu], row[pixels]) for row in self.rows(method) if row.get(hu) is not None])
+        found = [Change(row[hu], row[pixels]) for row in self.rows(method) if row.get(hu) is not None]
+        if not found:
+            raise NotScored
+        return over(found)
 
     def lesions(self, method: str, place: str) -> float:
         """Return the contrast kept of lesions, where more than all of it counts as all."""
@@ -86,14 +90,13 @@ def table(bench: Scored, clinical: Scored, bench_head: Scored, clinical_head: Sc
         form: str = DB,
         most: bool = False,
     ) -> None:
+        told = f"{'at most' if most else 'at least'} {form.format(limit)}"
         try:
             found = value(store, *of)
         except NotScored:
-            return
-        if math.isnan(found):
+            rows.append([what, store.title, told, "-", "not scored"])
             return
         holds = found <= limit if most else found >= limit
-        told = f"{'at most' if most else 'at least'} {form.format(limit)}"
         rows.append([what, store.title, told, form.format(found), "yes" if holds else "**no**"])
 
     ask(f"`{BENCHMARK}` above LI", bench, 6.0, Scored.above, BENCHMARK, ("LI",))
@@ -108,10 +111,11 @@ def table(bench: Scored, clinical: Scored, bench_head: Scored, clinical_head: Sc
         ask(soft, clinical, limit, Scored.share, DEFAULT, other, form=SHARE, most=True)
     ask(f"`{BENCHMARK}` above LI and NMAR", bench_head, 0.0, Scored.above, BENCHMARK, CLASSICAL)
     ask(f"`{DEFAULT}` above LI and NMAR", clinical_head, 0.0, Scored.above, DEFAULT, CLASSICAL)
-    for tissue, called in (("soft", "soft tissue"), ("bone", "bone")):
-        for over, of in ((over_pixels, "pixels"), (over_slices, "slices' means")):
-            change = f"change by `{DEFAULT}` of {called} that needs none, mean of {of}"
-            ask(change, clinical, 5.0, Scored.changed, DEFAULT, tissue, over, form=HU, most=True)
+    for store in (clinical, clinical_head):
+        for tissue, called in (("soft", "soft tissue"), ("bone", "bone")):
+            for over, of in ((over_pixels, "pixels"), (over_slices, "slices' means")):
+                change = f"change by `{DEFAULT}` of {called} that needs none, mean of {of}"
+                ask(change, store, 5.0, Scored.changed, DEFAULT, tissue, over, form=HU, most=True)
     for place, called, limit in (("near", "near metal", 0.8), ("far", "far from metal", 0.95)):
         kept = f"contrast of lesions {called} kept by `{DEFAULT}`"
         ask(kept, clinical, limit, Scored.lesions, DEFAULT, place, form=SHARE)

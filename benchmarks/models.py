@@ -88,9 +88,7 @@ def table_of(scores: Mapping[str, float]) -> list[str]:
 def pictures(card: Card, path: Path) -> list[str]:
     """Draw the stages and the dictionary of a model; return the lines that show them."""
     model, _ = read_acdnet(path)
-    learnt = card.training.protocol if card.training else "clinical"
-    protocol = "syndeeplesion" if "syndeeplesion" in learnt else "clinical"  # the last one of those it learnt in
-    pair = scanned(protocol)
+    pair = scanned(learnt_for(card))
     found = decompose_hu(
         InferenceACDNet(model), pair.corrupted, pair.first(model.config.first), pair.metal, details=True
     )
@@ -98,6 +96,12 @@ def pictures(card: Card, path: Path) -> list[str]:
     draw_stages(pair, found, stages)
     draw_dictionary(model.D.detach().numpy(), found, dictionary)
     return [f"![{what.stem}](pictures/{what.name})\n" for what in (stages, dictionary)]
+
+
+def learnt_for(card: Card) -> str:
+    """Return the protocol that a model is for: the last one of those it learnt in."""
+    learnt = card.training.protocol if card.training else "clinical"
+    return "syndeeplesion" if "syndeeplesion" in learnt else "clinical"
 
 
 def scanned(protocol: str) -> Pair:

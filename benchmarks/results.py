@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -28,58 +27,20 @@ from acdnet.baselines.method import METHODS
 from acdnet.config import ACDNetConfig
 from acdnet.evaluate.groups import Group, size_groups
 from acdnet.files import sha256, write_atomically
-from acdnet.train.recipes import RECIPES
 from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import find_model, shipped_models
-from benchmarks import floors, models
+from benchmarks import models
 from benchmarks.model import ROOT
 from benchmarks.readme import put
+from benchmarks.results_page import PROTOCOLS, SPLITS, brief, page
 
-PROTOCOLS = ("syndeeplesion", "clinical")
-SPLITS = ("test", "site_head")
 CLASSICAL = ("input", "li", "nmar", "tracefit")
 PAIRS, SEED, PHANTOMS = 2, 11, 8
 LESIONS = {"test": 32, "site_head": 8}
 """Pairs of the clinical protocol into which lesions are put: in images, without raw data."""
 SKIPPED = 4
 """What `acdnet simulate --skip-bad` returns where slices were left out."""
-PAGE, PICTURES, README = ROOT / "docs" / "results.md", ROOT / "docs" / "pictures", ROOT / "README.md"
-TITLES = {
-    "syndeeplesion": "the benchmark's protocol (`syndeeplesion`)",
-    "clinical": "the clinical protocol (`clinical`)",
-    "test": "Patients nobody trained on",
-    "site_head": "Heads, a site nobody trained on",
-}
-
-HEAD = """Compare with care:
-
-- All methods are given the true metal. In `acdnet reduce` it has to be found first ([reduce.md](reduce.md)).
-- Patients are new to all networks; the kinds of implants and the shapes are those that were trained with, placed and
-  scaled anew.
-- In the clinical protocol no method has raw data: sinograms are projected from the image.
-- Networks were trained for hours where the papers trained for days: the tables of cost say how long, on what, and in
-  which protocol. Methods that learnt in one protocol are shown in the other one, too.
-- The test patients were scored several times while this was made, and `clinical-s` was exchanged once after such a
-  score ([training.md](training.md)).
-- Seconds are those of one core, while another evaluation is at work beside it: they differ between tables.
-  [rivals.md](rivals.md) and [reduce.md](reduce.md) have costs that were measured alone.
-- `site_head` is one patient: it says nothing about heads in general, and its p-values nothing about other patients.
-- That slices without metal are not changed is no score but a test (F29 in [limits.md](limits.md)).
-- `paper` scores are only for comparing with the paper's tables."""
-ABOUT = {
-    "tracefit": "`TRACEFIT` is a classical method of this project, which networks may begin with instead of LI.",
-    "benchmark-s": "`benchmark-s` is a small ACDNet with coarse blocks that begins with a trace fit; the paper's "
-    "begins with LI.",
-    "benchmark-s-li": "`benchmark-s-li` is what `benchmark-s` was before it learnt to begin with a trace fit: it "
-    "begins with LI, as the ACDNet, DuDoNet and DSCMAR of the paper do, and was trained for less time.",
-    "benchmark-full": "`benchmark-full` has the paper's sizes: ten stages, 33 channels, no coarse blocks. It was grown "
-    "from `benchmark-s`, whose hours are among its own, and begins with a trace fit, too.",
-    "clinical-s": "`clinical-s` is as small as `benchmark-s`, learnt in the clinical protocol, and gives back what it "
-    "took from rays beside the metal ([maths.md](maths.md)).",
-    "cnnmar": "`cnnmar` has its published size.",
-}
-"""What is said of methods that are shown; files are called by their folder."""
-PUBLISHED_SLICES = RECIPES["paper"]["dudonet"]["patches"]
+PAGE, README = ROOT / "docs" / "results.md", ROOT / "README.md"
 
 
 def main() -> None:
@@ -99,7 +60,7 @@ def main() -> None:
         compute(given)
     check_complete(given.folder, given.methods)
     PAGE.write_text(page(given.folder, told(given), given.methods))
-    put(README, "results table", short(given.folder, ("test",)))
+    put(README, "results table", brief(given.folder))
     print(f"written: {PAGE}, {README}")
     shipped = set(shipped_models().values())
     for name, path in files.items():
@@ -248,116 +209,6 @@ def told(given: argparse.Namespace) -> str:
     names = [name.strip() for name in given.methods.split(",") if name.strip()]
     shown = [f"runs/{Path(name).parent.name}/{Path(name).name}" if "/" in name else name for name in names]
     return " ".join([*words, f"--methods {','.join(shown)}"])
-
-
-def page(folder: Path, command: str, methods: str) -> str:
-    """Return the page: tables as they were written, and pictures."""
-    names = {Path(name).parent.name if "/" in name else name.strip() for name in methods.split(",")}
-    about = [f"- {text}" for name, text in ABOUT.items() if name in names]
-    about += [f"- {reduced(name)}" for name in floors.REDUCED if name in names]
-    parts = [
-        "# Results",
-        f"Written by `{command}`{joined(folder)}. Research use only. Not a medical device.",
-        "\n".join([HEAD, *about]),
-        "## In short",
-        short(folder),
-        "## What is asked of the shipped models",
-        asked(folder),
-    ]
-    for split in SPLITS:
-        for protocol in PROTOCOLS:
-            scores = folder / f"{protocol}-{split}-scores"
-            tables = (scores / "tables.md").read_text()
-            tables = tables[tables.index("## ") :]
-            tables = re.sub("^## (.*)$", rf"### \1: {split}, {protocol}", tables, flags=re.MULTILINE)
-            made = counted(json.loads((folder / f"{protocol}-{split}" / "manifest.json").read_text()))
-            parts += [f"## {TITLES[split]}, {TITLES[protocol]}", made, tables.strip()]
-            parts.append(
-                shown(scores / "sizes.png", f"results-{protocol}-{split}-sizes", "scores by size of the metal")
-            )
-    parts.append("## Phantoms, side by side")
-    for protocol in PROTOCOLS:
-        parts.append(f"In {TITLES[protocol]}:")
-        panels = folder / f"{protocol}-phantoms-scores" / "panels.png"
-        parts.append(shown(panels, f"results-{protocol}-panels", "methods side by side"))
-    return "\n\n".join(parts) + "\n"
-
-
-def asked(folder: Path) -> str:
-    """Return what is asked of the models, and whether it holds."""
-    found = []
-    for split in SPLITS:
-        for protocol in PROTOCOLS:
-            report = json.loads((folder / f"{protocol}-{split}-scores" / "report.json").read_text())
-            found.append(floors.Scored(f"{split}, {protocol}", report["scores"], report.get("lesions", ())))
-    note = (
-        "Window PSNR, SSIM, RMSE and lesions as in the tables below. Tissue needs no change over 5 cm from metal where "
-        "the artifact is below 5 HU. Its mean change is shown in both readings: of all pixels, and of slices' means, "
-        "in which a few pixels between strong streaks count as much as a whole pelvis."
-    )
-    return f"{floors.table(*found)}\n\n{note}"
-
-
-def reduced(name: str) -> str:
-    """Say what a network of fewer channels is, and how much it has seen, as its card has it."""
-    seen = read_card(find_model(name)).training
-    slices = f"{seen.patches_seen:,} slices" if seen else "no slice"
-    return (
-        f"`{name}` has a quarter of the published channels and has seen {slices}, where the published recipe is "
-        f"assumed to take {PUBLISHED_SLICES:,}. The published size was not trained; [rivals.md](rivals.md) has what a "
-        "step costs."
-    )
-
-
-def joined(folder: Path) -> str:
-    """Say where scores were computed: by the command itself, or by several evaluations of the same pairs."""
-    reports = [folder / f"{protocol}-{split}-scores" / "report.json" for split in SPLITS for protocol in PROTOCOLS]
-    if any("joined" in json.loads(path.read_text()) for path in reports):
-        return (
-            "; scores were computed by several evaluations of the same pairs and joined (`python -m benchmarks.join`)"
-        )
-    return "; every number was computed by it"
-
-
-def shown(picture: Path, name: str, title: str) -> str:
-    """Copy a picture to the others, and return the line that shows it."""
-    shutil.copy(picture, PICTURES / f"{name}.png")
-    return f"![{title}](pictures/{name}.png)"
-
-
-def counted(manifest: dict[str, Any]) -> str:
-    """Say how much a store holds, and what was left out."""
-    entries, skipped = manifest["slices"], manifest["skipped"]
-    patients = len({entry["patient"] for entry in entries})
-    pairs = sum(len(entry["pairs"]) for entry in entries)
-    left_out = f"; {len(skipped)} slices could not be used" if skipped else ""
-    whose = f"{patients} patients" if patients > 1 else "one patient"
-    return f"{pairs} pairs of {len(entries)} slices of {whose}{left_out}."
-
-
-def short(folder: Path, splits: tuple[str, ...] = SPLITS) -> str:
-    """Return the averages of all methods on all stores: window PSNR and SSIM, and RMSE of soft tissue."""
-    stores = [(protocol, split) for split in splits for protocol in PROTOCOLS]
-    found: dict[str, list[str]] = {}
-    whose: dict[str, str] = {}
-    for protocol, split in stores:
-        report = json.loads((folder / f"{protocol}-{split}-scores" / "report.json").read_text())
-        patients = len({row["patient"] for row in report["scores"]})
-        whose[split] = f"{patients} patients" if patients > 1 else "one patient"
-        by_method: dict[str, list[dict[str, Any]]] = {}
-        for row in report["scores"]:
-            by_method.setdefault(row["method"], []).append(row)
-        for method, rows in by_method.items():
-            psnr, ssim, soft = (
-                fmean(row[key] for row in rows if row[key] is not None)
-                for key in ("window_psnr", "window_ssim", "rmse_soft_hu")
-            )
-            found.setdefault(method, []).append(f"{psnr:.2f} / {ssim:.4f} / {soft:.1f}")
-    columns = ["method", *(f"{split} ({whose[split]}), {protocol}" for protocol, split in stores)]
-    lines = [columns, ["---", *["---:"] * len(stores)], *([method, *cells] for method, cells in found.items())]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    note = "PSNR in dB / SSIM of the window 0 to 0.5 / cm / RMSE of soft tissue in HU; without metal."
-    return f"{table}\n\n{note}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs of training side by side, into docs/training.md: `python -m benchmarks.tried RUN ...`.
+"""Runs of training side by side, into docs/tried.md: `python -m benchmarks.tried RUN ...`.
 
 A RUN is a folder of `acdnet train` with a validation. What the table says is read from checkpoint and scores; rows of
 other runs, which are no longer there, stay.
@@ -20,7 +20,7 @@ from acdnet.train.recipes import DUAL
 from benchmarks.model import ROOT
 from benchmarks.readme import markdown, put
 
-PAGE = ROOT / "docs" / "training.md"
+PAGE = ROOT / "docs" / "tried.md"
 COLUMNS = (
     "run", "begins with", "pairs", "batch", "rate", "omega", "patches", "minutes", "LI", "model", "LI", "model",
 )  # fmt: skip

@@ -43,14 +43,15 @@ def test_what_holds_and_what_does_not(stores: list[Scored]) -> None:
     assert line(text, f"RMSE of `{DEFAULT}` in soft tissue, of NMAR's", "b")[-1] == "**no**"
     bone = f"change by `{DEFAULT}` of bone that needs none, mean of "
     assert line(text, bone + "pixels", "b") == ["at most 5.0 HU", "2.1 HU", "yes"]
+    assert line(text, bone + "pixels", "d")[-1] == "yes"
     assert line(text, bone + "slices' means", "b") == ["at most 5.0 HU", "7.0 HU", "**no**"]
     assert line(text, f"contrast of lesions near metal kept by `{DEFAULT}`", "b")[1:] == ["80.0%", "yes"]
     assert line(text, "`dudonet-s` above LI", "a")[-1] == "**no**"
 
 
-def test_what_was_not_scored_is_not_told(stores: list[Scored]) -> None:
+def test_what_was_not_scored_says_so(stores: list[Scored]) -> None:
     text = table(*stores)
-    assert "cnnmar" not in text
-    assert "far from metal" not in text
-    assert f"| `{BENCHMARK}` above LI and NMAR | c |" not in text
-    assert table(*(Scored(store.title, ()) for store in stores)).count("\n") == 1
+    assert line(text, "`cnnmar` above NMAR", "a") == ["at least 0.00 dB", "-", "not scored"]
+    assert line(text, f"`{BENCHMARK}` above LI and NMAR", "c")[-1] == "not scored"
+    nothing = table(*(Scored(store.title, ()) for store in stores))
+    assert nothing.count("not scored") == text.count("\n") - 1

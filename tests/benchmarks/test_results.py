@@ -13,7 +13,7 @@ import pytest
 from acdnet.files import sha256
 from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import shipped_models
-from benchmarks import models, results
+from benchmarks import models, results, results_page
 
 
 def given(folder: Path, methods: str) -> argparse.Namespace:
@@ -22,8 +22,8 @@ def given(folder: Path, methods: str) -> argparse.Namespace:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for split in results.SPLITS:
-        for protocol in results.PROTOCOLS:
+    for split in results_page.SPLITS:
+        for protocol in results_page.PROTOCOLS:
             (tmp_path / f"{protocol}-{split}").mkdir()
             entries = [{"patient": "one", "pairs": [{}, {}]}, {"patient": "one", "pairs": [{}]}]
             manifest = {"slices": entries, "skipped": ["why"]}
@@ -94,7 +94,9 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
         weights = {name: sha256(path.read_bytes()) for name, path in results.model_files(",".join(methods)).items()}
         report = {"scores": rows, "pairs": 1, "methods": methods, "weights": weights}
         (scores / "report.json").write_text(json.dumps(report))
-        (scores / "tables.md").write_text("# Evaluation\n\nNo device.\n\n## By metal size (window)\n\n| a |\n")
+        (scores / "tables.md").write_text(
+            "# Evaluation\n\nNo device.\n\n## By metal size (window)\n\n| a |\n\n## Cost\n\n| b |\n"
+        )
         for name in ("panels.png", "sizes.png"):
             (scores / name).write_bytes(b"png")
 
@@ -110,7 +112,7 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(results, "shipped_models", lambda: copies)
     monkeypatch.setattr(results, "find_model", lambda name: copies["clinical-s" if name == "default" else name])
     monkeypatch.setattr(results, "PAGE", tmp_path / "results.md")
-    monkeypatch.setattr(results, "PICTURES", pictures)
+    monkeypatch.setattr(results_page, "PICTURES", pictures)
     readme = tmp_path / "README.md"
     readme.write_text("before\n<!-- results table -->\n<!-- /results table -->\nafter\n")
     monkeypatch.setattr(results, "README", readme)
@@ -123,12 +125,15 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
     for split, protocol in (("test", "clinical"), ("site_head", "syndeeplesion")):
         assert page.count(f"### By metal size (window): {split}, {protocol}\n") == 1
     assert "3 pairs of 2 slices of one patient; 1 slices could not be used." in page
-    assert "| cnnmar | 41.00 / 0.9800 / 21.0 |" in page
+    assert "| cnnmar | 41.00 / 0.9800 / 21.0 | 41.00 / 0.9800 / 21.0 † |" in page
+    assert read_card(copies["cnnmar"]).sha256[:16] in page
+    assert "<details><summary>Cost: test, clinical</summary>\n\n| b |\n\n</details>" in page
     assert "`cnnmar` has its published size" in page
     assert "; every number was computed by it." in page
-    assert "| method | test (one patient), syndeeplesion | test (one patient), clinical |\n" in readme.read_text()
+    assert "| CNNMAR | 41.00 dB | 0.9800 | 21.0 HU | - | - | - |\n" in readme.read_text()
+    assert "DuDoNet" not in readme.read_text()
     assert readme.read_text().endswith("<!-- /results table -->\nafter\n")
-    assert "dudonet-s" not in page
+    assert "`dudonet-s` has a quarter" not in page
     assert len(list(pictures.iterdir())) == 6
     for name in ("clinical-s", "cnnmar"):
         assert read_card(copies[name]).scores["test, clinical, metal all sizes: window dB"] == 41.0

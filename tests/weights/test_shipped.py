@@ -17,7 +17,8 @@ def test_every_shipped_model_is_whole_and_small(name: str) -> None:
     _, card = read_model(path)
     assert card.name == name
     assert card.training is not None
-    assert card.scores
+    for where in ("validation", "test, syndeeplesion", "test, clinical", "site_head, clinical"):
+        assert any(key.startswith(where) for key in card.scores), f"{where}: run python -m benchmarks.results"
     assert path.stat().st_size < MOST_BYTES
 
 
@@ -51,7 +52,8 @@ def test_a_rival_that_is_not_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
         find_rival("dudonet")
 
 
-def test_the_page_of_models_is_of_these_weights() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+@pytest.mark.parametrize("written", ["models", "results"])
+def test_pages_are_of_these_weights(written: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / f"{written}.md").read_text()
     for card, path, _ in shipped_cards():
-        assert card.sha256[:16] in page, f"{path.name}: run python -m benchmarks.models"
+        assert card.sha256[:16] in page, f"{path.name}: run python -m benchmarks.{written}"

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
 from acdnet.data.store import Pair
 from acdnet.evaluate.cases import Case
+from acdnet.evaluate.groups import size_groups
 from acdnet.evaluate.metrics import score
 from acdnet.evaluate.run import Evaluation
 from acdnet.model.acdnet import Decomposition
@@ -22,7 +22,10 @@ from acdnet.units import HU_CEILING, HU_PER_UNIT
 
 WINDOW_HU = (-175.0, 275.0)
 DIFFERENCE_HU = 200.0
-COLOURS = ("#9aa0a6", "#f28b82", "#fdd663", "#81c995", "#78d9ec", "#8ab4f8", "#c58af9", "#ff8bcb", "#d7ae8d")
+COLOURS = (
+    "#9aa0a6", "#f28b82", "#fdd663", "#81c995", "#78d9ec", "#8ab4f8",
+    "#c58af9", "#ff8bcb", "#d7ae8d", "#e8eaed", "#ff6d01", "#46bdc6",
+)  # fmt: skip
 STYLES = ("-", "--", ":")
 """Of lines, when all colours have been used."""
 PANELS = 7
@@ -100,37 +103,25 @@ def draw_dictionary(D: NDArray[np.float32], found: Decomposition, path: Path) ->
 
 
 def draw_sizes(evaluation: Evaluation, path: Path) -> None:
-    """Plot the window PSNR of every case against the size of its metal."""
+    """Plot the mean window PSNR of every method in each group of metal sizes."""
     figure = Figure(figsize=(9.5, 5), facecolor=BACKGROUND, layout="constrained")
     FigureCanvasAgg(figure)
     axis: Any = figure.add_subplot(1, 1, 1, facecolor=BACKGROUND)
+    groups = size_groups([result.metal_pixels for result in evaluation.results])[::-1]
     for n, one in enumerate(evaluation.methods):
-        results = sorted(evaluation.of(one.name), key=lambda result: result.metal_pixels)
-        pixels, psnr = ([r.metal_pixels for r in results], [r.scores.window_psnr for r in results])
+        parts = [[r for r in evaluation.of(one.name) if group.holds(r.metal_pixels)] for group in groups]
+        psnr = [np.mean([r.scores.window_psnr for r in part]) for part in parts]
         colour, style = COLOURS[n % len(COLOURS)], STYLES[n // len(COLOURS) % len(STYLES)]
-        axis.scatter(pixels, psnr, s=12, alpha=0.6, color=colour, linewidths=0)
-        axis.plot(
-            *_trend(np.asarray(pixels), np.asarray(psnr)), color=colour, label=one.name, linewidth=2, linestyle=style
-        )
-    axis.set_xscale("log")
-    axis.set_xticks([20, 50, 100, 200, 500, 1000, 2000])
-    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
-    axis.xaxis.set_minor_formatter(NullFormatter())
-    axis.set_xlabel("metal (pixels)", color=INK)
+        axis.plot(psnr, color=colour, label=one.name, linewidth=2, linestyle=style, marker="o", markersize=4)
+    axis.set_xticks(range(len(groups)), [group.title for group in groups])
+    axis.set_xlabel("metal", color=INK)
     axis.set_ylabel("PSNR, window (dB)", color=INK)
     axis.tick_params(colors=FAINT, which="both")
     axis.grid(color="#30363c", linewidth=0.5)
     for spine in axis.spines.values():
         spine.set_color("#30363c")
     figure.legend(loc="outside right upper", facecolor=BACKGROUND, edgecolor="#30363c", labelcolor=INK)
-    save(figure, path, caption("every case, and the mean of its neighbours in size"))
-
-
-def _trend(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return moving means over a fifth of the cases."""
-    width = max(1, len(x) // 5)
-    window = np.ones(width) / width
-    return np.exp(np.convolve(np.log(np.maximum(x, 1)), window, "valid")), np.convolve(y, window, "valid")
+    save(figure, path, caption("means over groups of equally many cases, by size of the metal"))
 
 
 def _tiles(part: Any, tiles: NDArray[np.float32], columns: int) -> None:

@@ -12,10 +12,10 @@ from typing import TypeAlias
 import numpy as np
 
 from acdnet.evaluate.groups import Group, size_groups
-from acdnet.evaluate.lesions import CONTRAST_HU, DIAMETER_MM, Retention
+from acdnet.evaluate.lesions import CONTRAST_HU, DIAMETER_MM, FAR_MM, NEAR_MM, Retention
 from acdnet.evaluate.run import AREAS, Evaluation, Result
 from acdnet.evaluate.statistics import by_patient, compare
-from acdnet.evaluate.untouched import ARTIFACT_HU, FAR_MM, TISSUES, over_pixels, over_slices
+from acdnet.evaluate.untouched import ARTIFACT_HU, TISSUES, over_pixels, over_slices
 
 SEPARATOR = " / "
 """Between two numbers of one cell."""
@@ -210,8 +210,10 @@ def table_lesions(kept: list[Retention]) -> Sheet:
     told = ", ".join(f"{count} {place}" for count, place in zip(counts, places, strict=True))
     note = (
         f"contrast kept of discs of {DIAMETER_MM:g} mm and {CONTRAST_HU:g} HU ({told}): mean, where more than all of "
-        "it counts as all, and (least to most); models whose card says so were trained with lesions of many sizes and "
-        "contrasts put in"
+        f"it counts as all, and (least to most). Near is {NEAR_MM[0]:g} to {NEAR_MM[1]:g} mm from metal, far is over "
+        f"{FAR_MM:g} mm. A disc is put into the clean and into the corrupted image: the artifact is the same with "
+        "and without it. Without metal nothing is changed by models that give back what they took from rays beside it. "
+        "Models whose card says so were trained with lesions of many sizes and contrasts put in"
     )
     return Sheet("Lesion retention", note, ["method", *places], rows)
 

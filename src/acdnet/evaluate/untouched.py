@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
 from acdnet.evaluate.cases import Case
-from acdnet.evaluate.lesions import ASSUMED_PIXEL_MM
+from acdnet.evaluate.lesions import ASSUMED_PIXEL_MM, FAR_MM
 from acdnet.evaluate.metrics import regions
 
-FAR_MM = 50.0
 ARTIFACT_HU = 5.0
 TISSUES = ("soft", "bone")
 
