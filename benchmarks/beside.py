@@ -1,8 +1,8 @@
 """What giving back to rays beside the metal does: `python -m benchmarks.beside [STORE] [--model NAME] [--pairs 24]`.
 
-One network, on pairs of the clinical protocol (phantoms, or a store of `acdnet simulate`), with its image taken as it
-is and with what is given back (`acdnet.physics.beside`). The first image is shown for comparison. "Worst" is the pair
-whose soft tissue suffers most from giving back.
+One network, on pairs of the clinical protocol (phantoms, or a store of `acdnet simulate`): its image as it is, with
+what is given back (`acdnet.physics.beside`), and with dense bone set aside, too (`acdnet.model.border`), as the model
+does it. The first image is shown for comparison. "Worst" is the pair whose soft tissue suffers most from the step.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import argparse
 import tempfile
 from collections import defaultdict, deque
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from acdnet.config import LASTS
 from acdnet.data.pairs import PairSet, open_pairs, some_of
 from acdnet.evaluate.cases import Case
 from acdnet.evaluate.contestants import Contestant, first_image
@@ -37,31 +38,39 @@ COLUMNS = (
     *("lesions near metal", "far from it", "pairs made better", "worst"),
 )
 Image = NDArray[np.float32]
-NAMES = {"none": "network", "beside": "network, given back"}
+STEPS = {"network": "none", "given back": "beside", "given back, dense bone set aside": "beside"}
+"""What is done, and how the network's image is ended."""
+ASIDE = list(STEPS)[-1]
 
 
 def ways(model: InferenceACDNet) -> list[Contestant]:
-    """Return the first image, and the network with each of its ends; it runs once for all of them."""
-    last_cases: deque[tuple[Case, Image, Image]] = deque(maxlen=2)  # with a lesion and without
+    """Return the first image, and the network with each step; it runs once for all that need the same image."""
+    plain = copy(model)
+    plain.config = replace(model.config, last="none")  # sees all bone
+    aside = copy(model)
+    aside.config = replace(model.config, last="beside")
+    last_cases: deque[tuple[Case, Image, dict[bool, Image]]] = deque(maxlen=2)  # with a lesion and without
 
-    def images(case: Case) -> tuple[Image, Image]:
-        for known, first, X in last_cases:
+    def images(case: Case) -> tuple[Image, dict[bool, Image]]:
+        for known, first, found in last_cases:
             if known is case:
-                return first, X
+                return first, found
         first, pair = first_image(model, case), case.pair
-        X = to_hu(decompose_hu(model, pair.corrupted, first, pair.metal).image)
-        last_cases.append((case, first, X))
-        return first, X
+        found = {
+            one is aside: to_hu(decompose_hu(one, pair.corrupted, first, pair.metal).image) for one in (plain, aside)
+        }
+        last_cases.append((case, first, found))
+        return first, found
 
-    def with_end(last: str) -> Callable[[Case], Image]:
+    def step(name: str) -> Callable[[Case], Image]:
         def run(case: Case) -> Image:
-            pair = case.pair
-            return ended(last, images(case)[1], in_range(pair.corrupted), pair.metal, case.image_geometry)
+            pair, X = case.pair, images(case)[1][name == ASIDE]
+            return ended(STEPS[name], X, in_range(pair.corrupted), pair.metal, case.image_geometry)
 
         return run
 
     first = Contestant(model.config.first, 0, lambda case: images(case)[0])
-    return [first, *(Contestant(NAMES[last], 0, with_end(last)) for last in LASTS)]
+    return [first, *(Contestant(name, 0, step(name)) for name in STEPS)]
 
 
 def measure(pairs: PairSet, count: int, model: str) -> list[tuple[str, ...]]:
@@ -79,16 +88,16 @@ def measure(pairs: PairSet, count: int, model: str) -> list[tuple[str, ...]]:
             scores[one.name].append((psnr, rmse, *(change.hu for change in needless(image, case).values())))
         for found in lesion_retention(case, methods, np.random.default_rng(index)):
             kept[found.method, found.place].append(found.kept)
-    before, after = (np.array(scores[NAMES[last]])[:, 1] for last in LASTS)
-    worst = int(np.argmax(after - before))
-    rows = []
+    rows, before = [], None
     for name, values in scores.items():
         psnr, rmse, soft_change, bone_change = np.nanmean(values, axis=0)
         lesions = (f"{np.mean(kept[name, place]):.0%}" if kept[name, place] else "-" for place in ("near", "far"))
-        harm = ("", "")
-        if name == NAMES["beside"]:
+        after, harm = np.array(values)[:, 1], ("", "")
+        if before is not None:
+            worst = int(np.argmax(after - before))
             better = f"{int((after < before).sum())} of {len(after)}"
             harm = (better, f"{before[worst]:.1f} to {after[worst]:.1f} HU")
+        before = after
         changes = (f"{soft_change:.1f} HU", f"{bone_change:.1f} HU")
         rows.append((name, f"{psnr:.2f} dB", f"{rmse:.1f} HU", *changes, *lesions, *harm))
     return rows

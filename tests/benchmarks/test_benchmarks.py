@@ -91,8 +91,8 @@ def test_trust_scores_masks_and_ranks(tmp_path: Path) -> None:
 def test_giving_back_is_scored_beside_the_network_alone(tmp_path: Path) -> None:
     pairs = open_pairs(small_store(tmp_path, 1, recipe=Recipe("clinical", pairs=1, size=128)))
     rows = beside.measure(pairs, 1, "default")
-    assert [row[0] for row in rows] == ["tracefit", *beside.NAMES.values()]
-    assert [len(row) for row in rows] == [len(beside.COLUMNS)] * 3
+    assert [row[0] for row in rows] == ["tracefit", *beside.STEPS]
+    assert [len(row) for row in rows] == [len(beside.COLUMNS)] * 4
     assert rows[1][1:] != rows[2][1:]
 
 

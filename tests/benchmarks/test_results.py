@@ -171,7 +171,7 @@ def test_scores_of_a_card_become_a_row_for_each_place() -> None:
     assert models.table_of(scores) == [
         "| scores | li dB | model dB |",
         "|---|---:|---:|",
-        "| validation | 35 | 40 |",
+        "| validation | 35.0 | 40.0 |",
         "",
         "| scores | window dB |",
         "|---|---:|",
