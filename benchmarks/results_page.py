@@ -56,8 +56,8 @@ HEAD = """Compare with care:
 - The test patients were scored several times while this was made, and `clinical-s` was exchanged once after such a
   score ([tried.md](tried.md)).
 - Recipes differ: ACDNet's last runs had logarithms of each patch's errors as loss, as in a PSNR averaged over images,
-  and Muon as optimiser ([tried.md](tried.md) says which); the others have the losses of their papers, and Muon at the
-  end of the networks in both domains.
+  and Muon as optimiser ([tried.md](tried.md) says which); the others have the losses of their papers; `dudonet++-s`
+  had Muon, too, in its second run.
 - No ACDNet of the paper's sizes was trained to begin with LI, as the paper's does.
 - Seconds are those of one core, while another evaluation is at work beside it: they differ between tables.
   [rivals.md](rivals.md) and [reduce.md](reduce.md) have costs that were measured alone.
