@@ -1,4 +1,4 @@
-"""What giving back to rays beside the metal does: `python -m benchmarks.beside [STORE] [--model NAME] [--pairs 24]`.
+"""What giving back to rays beside the metal does: `python -m benchmarks.beside [STORE] [--model NAME] [--pairs 12]`.
 
 One network, on pairs of the clinical protocol (phantoms, or a store of `acdnet simulate`): its image as it is, with
 what is given back (`acdnet.physics.beside`), and with dense bone set aside, too (`acdnet.model.border`), as the model
@@ -32,7 +32,7 @@ from acdnet.physics.beside import ended
 from acdnet.weights.load import load_model
 from benchmarks.trust import phantoms
 
-PAIRS = 24
+PAIRS = 12
 COLUMNS = (
     *("image", "PSNR", "soft tissue", "soft tissue, needlessly", "bone, needlessly"),
     *("lesions near metal", "far from it", "pairs made better", "worst"),

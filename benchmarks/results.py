@@ -32,12 +32,12 @@ from acdnet.weights.shipped import find_model, shipped_models
 from benchmarks import models
 from benchmarks.model import ROOT
 from benchmarks.readme import put
-from benchmarks.results_page import PROTOCOLS, SPLITS, brief, page
+from benchmarks.results_page import PROTOCOLS, SPLITS, brief, is_at_home, page
 
 CLASSICAL = ("input", "li", "nmar", "tracefit")
 PAIRS, SEED, PHANTOMS = 2, 11, 8
 LESIONS = {"test": 32, "site_head": 8}
-"""Pairs of the clinical protocol into which lesions are put: in images, without raw data."""
+"""Pairs of the clinical protocol into which lesions are put: in images, without raw data, for methods for scans."""
 SKIPPED = 4
 """What `acdnet simulate --skip-bad` returns where slices were left out."""
 PAGE, README = ROOT / "docs" / "results.md", ROOT / "README.md"
@@ -76,7 +76,10 @@ def compute(given: argparse.Namespace) -> None:
     for protocol, split in stores:
         simulate(given, protocol, split)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda store: score(given, store[0], store[1], source), stores))
+        work = [pool.submit(score, given, protocol, split, source) for protocol, split in stores]
+        work += [pool.submit(score_lesions, given, split, source) for split in SPLITS]
+        for one in work:
+            one.result()
     if code() != source:
         raise SystemExit("the code has changed while it was scoring; begin again")
     for protocol in PROTOCOLS:
@@ -142,22 +145,36 @@ def simulate(given: argparse.Namespace, protocol: str, split: str) -> None:
 
 
 def score(given: argparse.Namespace, protocol: str, split: str, source: str) -> None:
-    """Score all methods on a store, on one core, unless that was done; beginnings of it are thrown away."""
-    out = given.folder / f"{protocol}-{split}-scores"
+    """Score all methods on a store."""
+    evaluate(given, f"{protocol}-{split}", f"{protocol}-{split}", given.methods, source, lesions=0)
+
+
+def score_lesions(given: argparse.Namespace, split: str, source: str) -> None:
+    """Measure what methods for scans keep of lesions, in some pairs of the clinical protocol."""
+    names = [name.strip() for name in given.methods.split(",") if name.strip()]
+    methods = ",".join(name for name in names if name != "input" and is_at_home(name, "clinical"))
+    if methods:
+        evaluate(given, f"clinical-{split}", f"{split}-lesions", methods, source, LESIONS[split])
+
+
+def evaluate(given: argparse.Namespace, store: str, name: str, methods: str, source: str, lesions: int) -> None:
+    """Score methods on one core, unless that was done; beginnings of it are thrown away."""
+    out = given.folder / f"{name}-scores"
     asked = {
-        "methods": given.methods,
-        "weights": {name: sha256(path.read_bytes()) for name, path in model_files(given.methods).items()},
+        "methods": methods,
+        "weights": {model: sha256(path.read_bytes()) for model, path in model_files(methods).items()},
+        "code": source,
+        "lesions": lesions,
+        "store": sha256((given.folder / store / "manifest.json").read_bytes()),
     }
-    lesions = LESIONS[split] if protocol == "clinical" else 0
-    asked |= {"code": source, "lesions": lesions}
-    asked |= {"store": sha256((given.folder / f"{protocol}-{split}" / "manifest.json").read_bytes())}
-    known = given.folder / f"{protocol}-{split}-asked.json"
+    known = given.folder / f"{name}-asked.json"
     if known.exists() and json.loads(known.read_text()) == asked and (out / "report.json").exists():
         return
     known.unlink(missing_ok=True)
     shutil.rmtree(out, ignore_errors=True)
-    options = ["--out", str(out), "--methods", given.methods, "--lesions", str(lesions)]
-    _acdnet("evaluate", str(given.folder / f"{protocol}-{split}"), *options, threads=1)
+    options = ["--out", str(out), "--methods", methods, "--lesions", str(lesions)]
+    options += ["--pairs", str(lesions)] if lesions else []
+    _acdnet("evaluate", str(given.folder / store), *options, threads=1)
     known.write_text(json.dumps(asked))
 
 

@@ -27,6 +27,7 @@ TITLES = {
 }
 FOLDED = ("By metal size (paper)", "By metal size (hu)", "By region", "Cost", "Significance")
 """Tables that are opened by those who want them."""
+LESIONS = "### Lesion retention"
 ELSEWHERE = "†"
 """Marks scores of networks in a protocol that they did not learn in."""
 LABELS = {
@@ -100,6 +101,9 @@ def page(folder: Path, command: str, methods: str) -> str:
             made = counted(json.loads((folder / f"{protocol}-{split}" / "manifest.json").read_text()))
             parts += [f"## {TITLES[split]}, {TITLES[protocol]}", made]
             parts += tables((scores / "tables.md").read_text(), f"{split}, {protocol}")
+            if protocol == "clinical":
+                text = (folder / f"{split}-lesions-scores" / "tables.md").read_text()
+                parts += [part for part in tables(text, f"{split}, {protocol}") if part.startswith(LESIONS)]
             parts.append(
                 shown(scores / "sizes.png", f"results-{protocol}-{split}-sizes", "scores by size of the metal")
             )
@@ -135,9 +139,11 @@ def asked(folder: Path) -> str:
     """Return what is asked of the models, and whether it holds."""
     found = []
     for split in SPLITS:
+        kept = json.loads((folder / f"{split}-lesions-scores" / "report.json").read_text()).get("lesions", ())
         for protocol in PROTOCOLS:
             report = json.loads((folder / f"{protocol}-{split}-scores" / "report.json").read_text())
-            found.append(floors.Scored(f"{split}, {protocol}", report["scores"], report.get("lesions", ())))
+            lesions = kept if protocol == "clinical" else ()
+            found.append(floors.Scored(f"{split}, {protocol}", report["scores"], lesions))
     note = (
         "Window PSNR, SSIM, RMSE and lesions as in the tables below. Tissue needs no change over 5 cm from metal where "
         "the artifact is below 5 HU. Its mean change is shown in both readings: of all pixels, and of slices' means, "

@@ -69,13 +69,16 @@ def test_a_model_is_scored_again_when_its_file_changes(folder: Path, monkeypatch
     assert len(asked) == 3
 
 
-@pytest.mark.parametrize(("protocol", "lesions"), [("clinical", str(results.LESIONS["test"])), ("syndeeplesion", "0")])
-def test_lesions_are_for_images(protocol: str, lesions: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lesions_are_for_methods_for_scans(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
     monkeypatch.setattr(results, "_acdnet", lambda *arguments, **_: asked.append(arguments))
-    results.score(given(folder, "input,li"), protocol, "test", "code")
-    (arguments,) = asked
-    assert arguments[arguments.index("--lesions") + 1] == lesions
+    results.score_lesions(given(folder, "input,li,cnnmar,clinical-s"), "test", "code")
+    results.score_lesions(given(folder, "input,cnnmar"), "test", "code")
+    results.score(given(folder, "input,li"), "clinical", "test", "code")
+    lesions, scores = asked
+    assert lesions[lesions.index("--methods") + 1] == "li,clinical-s"
+    assert lesions[lesions.index("--lesions") + 1] == str(results.LESIONS["test"])
+    assert scores[scores.index("--lesions") + 1] == "0"
 
 
 def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -86,6 +89,7 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
             assert arguments[1] == "phantom" or results.SKIPPED in fine
             return
         assert threads == (0 if "phantoms" in arguments[1] else 1)
+        lesions = arguments[arguments.index("--lesions") + 1] != "0"
         scores = Path(arguments[arguments.index("--out") + 1])
         scores.mkdir()
         row = {"patient": "a", "metal_pixels": 9, "window_psnr": 41.0, "window_ssim": 0.98, "rmse_soft_hu": 21.0}
@@ -94,9 +98,8 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
         weights = {name: sha256(path.read_bytes()) for name, path in results.model_files(",".join(methods)).items()}
         report = {"scores": rows, "pairs": 1, "methods": methods, "weights": weights}
         (scores / "report.json").write_text(json.dumps(report))
-        (scores / "tables.md").write_text(
-            "# Evaluation\n\nNo device.\n\n## By metal size (window)\n\n| a |\n\n## Cost\n\n| b |\n"
-        )
+        text = "# Evaluation\n\nNo device.\n\n## By metal size (window)\n\n| a |\n\n## Cost\n\n| b |\n"
+        (scores / "tables.md").write_text(text + "\n## Lesion retention\n\n| c |\n" * lesions)
         for name in ("panels.png", "sizes.png"):
             (scores / name).write_bytes(b"png")
 
@@ -127,6 +130,7 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
     assert "3 pairs of 2 slices of one patient; 1 slices could not be used." in page
     assert "| cnnmar | 41.00 / 0.9800 / 21.0 | 41.00 / 0.9800 / 21.0 † |" in page
     assert read_card(copies["cnnmar"]).sha256[:16] in page
+    assert page.count("### Lesion retention: site_head, clinical\n\n| c |\n") == 1
     assert "<details><summary>Cost: test, clinical</summary>\n\n| b |\n\n</details>" in page
     assert "`cnnmar` has its published size" in page
     assert "; every number was computed by it." in page
