@@ -41,6 +41,7 @@ def test_what_holds_and_what_does_not(stores: list[Scored]) -> None:
     assert line(text, f"`{PAPER_SIZES}` above `{SMALL}`", "a") == ["at least 0.00 dB", "-1.25 dB", "**no**"]
     assert line(text, f"RMSE of `{DEFAULT}` in soft tissue, of LI's", "b") == ["at most 50.0%", "50.0%", "yes"]
     assert line(text, f"RMSE of `{DEFAULT}` in soft tissue, of NMAR's", "b")[-1] == "**no**"
+    assert line(text, f"RMSE of `{DEFAULT}` in soft tissue, of LI's, medians", "b")[1:] == ["50.0%", "yes"]
     bone = f"change by `{DEFAULT}` of bone that needs none, mean of "
     assert line(text, bone + "pixels", "b") == ["at most 5.0 HU", "2.1 HU", "yes"]
     assert line(text, bone + "pixels", "d")[-1] == "yes"
