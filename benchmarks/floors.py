@@ -64,7 +64,7 @@ class Scored:
         ]
         if not all(found):
             raise NotScored
-        return median(found[0]) / median(found[1])
+        return float(median(found[0]) / median(found[1]))
 
     def changed(self, method: str, tissue: str, over: Callable[[Sequence[Change]], float]) -> float:
         """Return the mean change of tissue that needs none."""
