@@ -35,7 +35,7 @@ from benchmarks.readme import put
 from benchmarks.results_page import PROTOCOLS, SPLITS, brief, is_at_home, page
 
 CLASSICAL = ("input", "li", "nmar", "tracefit")
-PAIRS, SEED, PHANTOMS = 2, 11, 8
+PAIRS, SEED, PHANTOMS = 2, 11, 4
 LESIONS = {"test": 32, "site_head": 8}
 """Pairs of the clinical protocol into which lesions are put: in images, without raw data, for methods for scans."""
 SKIPPED = 4
