@@ -98,11 +98,11 @@ def test_gradients(model: ACDNet, vectors: dict[str, Tensor]) -> None:
 
 
 def test_gradients_as_trained(model: ACDNet, vectors: dict[str, Tensor]) -> None:
-    """In float32, as training computes them, all agree but for what the value on the kink decides."""
+    """In float32, as training computes them, all agree but for what the value on the kink decides, CPU by CPU."""
     errors = gradient_errors(model, vectors, torch.float32)
-    behind_kink = {"stages.1.prox_M.trunk.0.conv2.weight", "start.D0"}
+    before_kink = ("start.", "stages.0.", "stages.1.prox_M.trunk.0.")  # their gradients pass through it
     for name, error in errors.items():
-        assert error <= (1e-3 if name in behind_kink else GRADIENT_TOLERANCE), name
+        assert error <= (1e-3 if name.startswith(before_kink) else GRADIENT_TOLERANCE), name
 
 
 def test_parameter_count(shared: Path, model: ACDNet) -> None:

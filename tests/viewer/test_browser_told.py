@@ -161,7 +161,7 @@ def test_a_server_that_has_stopped(alone: Any, reduced: Path, tmp_path: Path) ->
         alone.wait_for_selector("#jobs progress", timeout=60_000)
     said = "The server has stopped. Start acdnet serve again and open the new address; scans are kept."
     until(alone, f"{ERROR} === {json.dumps(said)}")
-    assert alone.locator("#jobs progress").count() == 0
+    until(alone, "!document.querySelector('#jobs progress')")  # drawn with the next look at the server
     assert "waits for the server" in alone.inner_text("#jobs")
     alone.wait_for_timeout(9000)
     assert alone.is_visible("#error")
