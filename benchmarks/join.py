@@ -1,9 +1,9 @@
 """One evaluation made of several of the same pairs: `python -m benchmarks.join METHODS OUT FOLDER ...`.
 
 Where one model has changed, only that one has to be scored again. FOLDERs are results of `acdnet evaluate`; the scores
-of a method come from the last one that has it, and METHODS says, with commas, which are kept and in what order. OUT
-gets tables, single scores and the plot over sizes; pictures of images stay where they were made. Seconds are those that
-each evaluation measured.
+of a method come from the last one that has it with the weights it has now, and METHODS says, with commas, which are
+kept and in what order. OUT gets tables, single scores and the plot over sizes; pictures of images stay where they were
+made. Seconds are those that each evaluation measured.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def join(names: list[str], folders: list[Path], out: Path) -> None:
         having = [report for report in reports if any(row["method"] == one.name for row in report["scores"])]
         if not having:
             raise SystemExit(f"none of them has scores of {one.name}")
-        if having[-1]["weights"].get(one.name, "") != one.weights:
+        having = [report for report in having if report["weights"].get(one.name, "") == one.weights]
+        if not having:
             raise SystemExit(f"{one.name}: was scored with other weights than it has now")
         evaluation.results += [result(row) for row in having[-1]["scores"] if row["method"] == one.name]
         weights |= {one.name: one.weights} if one.weights else {}

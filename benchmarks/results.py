@@ -3,9 +3,9 @@
 SLICES are clean slices with an `index.csv` that names their splits, as `acdnet simulate` takes them. Implants are put
 into the slices of the splits `test` and `site_head`, in both protocols; every method is scored on every pair. The
 tables go into docs/results.md, the scores of each shipped model into its card, and the cards into docs/models.md.
-Pictures that show images are made of phantoms, as slices may not be ours to publish. What is scored already, in
---folder, is not scored again unless stores, weights or code have changed; with --page-only not even then. Models that
-are not shipped are given by file: --methods input,li,...,runs/mine/model.safetensors.
+Pictures that show images are made of phantoms, as slices may not be ours to publish. Methods that are scored already,
+in --folder, are not scored again unless stores, code or their weights have changed; with --page-only not even then.
+Models that are not shipped are given by file: --methods input,li,...,runs/mine/model.safetensors.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from acdnet.files import sha256, write_atomically
 from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import find_model, shipped_models
 from benchmarks import models
+from benchmarks.join import join
 from benchmarks.model import ROOT
 from benchmarks.readme import put
 from benchmarks.results_page import PROTOCOLS, SPLITS, brief, is_at_home, page
@@ -158,24 +160,35 @@ def score_lesions(given: argparse.Namespace, split: str, source: str) -> None:
 
 
 def evaluate(given: argparse.Namespace, store: str, name: str, methods: str, source: str, lesions: int) -> None:
-    """Score methods on one core, unless that was done; beginnings of it are thrown away."""
+    """Score methods on one core, those that were not scored yet as they are, and join all; beginnings are thrown away.
+
+    A part is one evaluation; its `asked.json`, written last, says of what.
+    """
+    wanted = [one.strip() for one in methods.split(",") if one.strip()]
+    files = model_files(methods)
+    weights = {one: sha256(files[one].read_bytes()) if one in files else "" for one in wanted}
+    pairs = {"code": source, "lesions": lesions, "store": sha256((given.folder / store / "manifest.json").read_bytes())}
+    parts, known = [], set()
+    for part in sorted(given.folder.glob(f"{name}-part-*")):
+        path = part / "asked.json"
+        asked = json.loads(path.read_text()) if path.exists() else {}
+        if {key: asked.get(key) for key in pairs} != pairs:
+            shutil.rmtree(part)
+        elif here := {one for one in wanted if asked["weights"].get(one) == weights[one]} - known:
+            parts.append(part)
+            known |= here
+    missing = [one for one in wanted if one not in known]
+    if missing:
+        part = given.folder / f"{name}-part-{time.time_ns()}"
+        options = ["--out", str(part), "--methods", ",".join(missing), "--lesions", str(lesions)]
+        options += ["--pairs", str(lesions)] if lesions else []
+        _acdnet("evaluate", str(given.folder / store), *options, threads=1)
+        asked = pairs | {"weights": {one: weights[one] for one in missing}}
+        (part / "asked.json").write_text(json.dumps(asked))
+        parts.append(part)
     out = given.folder / f"{name}-scores"
-    asked = {
-        "methods": methods,
-        "weights": {model: sha256(path.read_bytes()) for model, path in model_files(methods).items()},
-        "code": source,
-        "lesions": lesions,
-        "store": sha256((given.folder / store / "manifest.json").read_bytes()),
-    }
-    known = given.folder / f"{name}-asked.json"
-    if known.exists() and json.loads(known.read_text()) == asked and (out / "report.json").exists():
-        return
-    known.unlink(missing_ok=True)
     shutil.rmtree(out, ignore_errors=True)
-    options = ["--out", str(out), "--methods", methods, "--lesions", str(lesions)]
-    options += ["--pairs", str(lesions)] if lesions else []
-    _acdnet("evaluate", str(given.folder / store), *options, threads=1)
-    known.write_text(json.dumps(asked))
+    join(wanted, parts, out)
 
 
 def model_files(methods: str) -> dict[str, Path]:

@@ -164,11 +164,12 @@ def reduced(name: str) -> str:
 
 
 def joined(folder: Path) -> str:
-    """Say where scores were computed: by the command itself, or by several evaluations of the same pairs."""
+    """Say how scores were computed by the command: all at once, or methods whose weights were exchanged later on."""
     reports = [folder / f"{protocol}-{split}-scores" / "report.json" for split in SPLITS for protocol in PROTOCOLS]
-    if any("joined" in json.loads(path.read_text()) for path in reports):
+    if any(json.loads(path.read_text()).get("joined", 1) > 1 for path in reports):
         return (
-            "; scores were computed by several evaluations of the same pairs and joined (`python -m benchmarks.join`)"
+            "; every number was computed by it, in several evaluations of the same pairs with the same code: methods "
+            "whose weights were exchanged were scored again, the others were not"
         )
     return "; every number was computed by it"
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from acdnet.cli.app import app
+from acdnet.data.recipe import Recipe
 from acdnet.files import sha256
 from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import shipped_models
 from benchmarks import models, results, results_page
+from tests.train.make import small_store
 
 
 def given(folder: Path, methods: str) -> argparse.Namespace:
@@ -45,33 +50,63 @@ def test_scores_of_a_card_are_means_by_split_protocol_and_size(folder: Path) -> 
     assert results.card_scores(folder, "another") == {}
 
 
-def test_a_model_is_scored_again_when_its_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(results, "_acdnet", lambda *arguments, **_: asked.append(arguments))
-    copy = folder / "model.safetensors"
-    shipped = shipped_models()["cnnmar"]
-    copy.write_bytes(shipped.read_bytes())
-    what = given(folder, f"input,li,{copy}")
+def copied(_: list[str], parts: list[Path], out: Path) -> None:
+    """Stand in for `join` where scores are made up: the last part is what there is."""
+    shutil.copytree(parts[-1], out)
 
-    def score(source: str = "code") -> None:
-        results.score(what, "syndeeplesion", "test", source)
-        scores = folder / "syndeeplesion-test-scores"
-        scores.mkdir(exist_ok=True)
-        (scores / "report.json").write_text("{}")
 
-    score()
-    score()
-    assert len(asked) == 1
-    copy.write_bytes(shipped.read_bytes() + b"\0")
-    score()
-    assert len(asked) == 2
-    score("changed")
-    assert len(asked) == 3
+def test_only_what_has_changed_is_scored_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real scores of a small store, of a model in a file."""
+    asked: list[str] = []
+
+    def acdnet(*arguments: str, threads: int) -> None:
+        asked.append(arguments[arguments.index("--methods") + 1])
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+
+    monkeypatch.setattr(results, "_acdnet", acdnet)
+    small_store(tmp_path, 3, name="clinical-test", recipe=Recipe("clinical", pairs=1, size=96))
+    model = tmp_path / "mine" / "model.safetensors"
+    model.parent.mkdir()
+
+    def put(name: str) -> None:
+        shipped = shipped_models()[name]
+        shutil.copy(shipped, model)
+        shutil.copy(card_path(shipped), card_path(model))
+
+    def score(methods: str, source: str = "code") -> dict[str, Any]:
+        results.score(given(tmp_path, methods), "clinical", "test", source)
+        report: dict[str, Any] = json.loads((tmp_path / "clinical-test-scores" / "report.json").read_text())
+        return report
+
+    put("benchmark-s")
+    first = score(f"input,li,{model}")
+    assert score(f"input,li,{model}") == first
+    assert asked == [f"input,li,{model}"]
+    assert score(f"nmar,li,{model}")["joined"] == 2
+    put("clinical-s")
+    other = score(f"nmar,li,{model}")
+    assert asked[1:] == ["nmar", str(model)]
+    assert {row["method"] for row in other["scores"]} == {"NMAR", "LI", "clinical-s"}
+    put("benchmark-s")  # its scores are still there
+    again = score(f"input,li,{model}")
+    assert (len(asked), again["scores"]) == (3, first["scores"])
+    unfinished = max(tmp_path.glob("clinical-test-part-*"))
+    (unfinished / "asked.json").unlink()
+    score("input,li")
+    assert not unfinished.exists()
+    score("input,li", "changed")
+    assert asked[3:] == ["input,li"]
 
 
 def test_lesions_are_for_methods_for_scans(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(results, "_acdnet", lambda *arguments, **_: asked.append(arguments))
+
+    def acdnet(*arguments: str, **_: Any) -> None:
+        asked.append(arguments)
+        Path(arguments[arguments.index("--out") + 1]).mkdir()
+
+    monkeypatch.setattr(results, "_acdnet", acdnet)
+    monkeypatch.setattr(results, "join", copied)
     results.score_lesions(given(folder, "input,li,cnnmar,clinical-s"), "test", "code")
     results.score_lesions(given(folder, "input,cnnmar"), "test", "code")
     results.score(given(folder, "input,li"), "clinical", "test", "code")
@@ -112,6 +147,7 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
         copies[name].write_bytes(path.read_bytes())
         card_path(copies[name]).write_bytes(card_path(path).read_bytes())
     monkeypatch.setattr(results, "_acdnet", acdnet)
+    monkeypatch.setattr(results, "join", copied)
     monkeypatch.setattr(results, "shipped_models", lambda: copies)
     monkeypatch.setattr(results, "find_model", lambda name: copies["clinical-s" if name == "default" else name])
     monkeypatch.setattr(results, "PAGE", tmp_path / "results.md")
