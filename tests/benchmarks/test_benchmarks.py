@@ -10,9 +10,10 @@ import torch
 from acdnet.config import ACDNetConfig
 from acdnet.data.pairs import open_pairs
 from acdnet.data.recipe import Recipe
+from acdnet.evaluate.metrics import window_psnr
 from acdnet.weights.card import read_card
 from acdnet.weights.shipped import find_model
-from benchmarks import beside, patchwise, reduction, rivals, ship, tried, trust
+from benchmarks import beside, overfit, patchwise, reduction, rivals, ship, tried, trust
 from benchmarks.literal import LiteralACDNet
 from benchmarks.model import alternate, operations
 from benchmarks.readme import markdown, put
@@ -117,3 +118,12 @@ def test_steps_and_slices_of_learned_methods_are_timed() -> None:
     assert row.seconds > 0
     assert row.slice_seconds > 0
     assert 0.1 < row.gigabytes < 3
+
+
+def test_a_pair_learnt_by_heart_is_scored_beside_li(tmp_path: Path) -> None:
+    store = small_store(tmp_path, 1, recipe=Recipe("syndeeplesion", pairs=1, size=96, sinograms=True))
+    pair = open_pairs(store).read(0)
+    before, li, learnt = overfit.overfit(store, "cnnmar", patches=8)
+    assert before == pytest.approx(window_psnr(pair.corrupted, pair.clean, pair.metal), abs=0.01)
+    assert li == pytest.approx(window_psnr(pair.li, pair.clean, pair.metal), abs=0.01)
+    assert learnt > 0

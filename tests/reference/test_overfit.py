@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import REPOSITORY
+from benchmarks.overfit import overfit
 
 MARGIN_DB = {"acdnet-s": 8.0, "cnnmar": 1.5, "dudonet-s": 4.0, "dscmar-s": 1.5, "dudonet++-s": 4.0}
 """By how much a network must come out above LI on the pair it learnt."""
@@ -19,10 +17,5 @@ MARGIN_DB = {"acdnet-s": 8.0, "cnnmar": 1.5, "dudonet-s": 4.0, "dscmar-s": 1.5, 
 def test_overfits_one_published_pair(architecture: str, shared: Path) -> None:
     if not os.environ.get("ACDNET_SLOW"):
         pytest.skip("takes up to a quarter of an hour; set ACDNET_SLOW=1 to run it")
-    command = [sys.executable, str(REPOSITORY / "examples/overfit.py"), str(shared / "reference/syndeeplesion")]
-    done = subprocess.run([*command, "--architecture", architecture], capture_output=True, text=True, check=True)
-    lines = done.stdout.splitlines()
-    (last,) = [line for line in lines if line.startswith("final")]
-    (others,) = [line for line in lines if line.startswith("input")]
-    li = float(others.split("LI")[1].split()[0])
-    assert float(last.split()[1]) > li + MARGIN_DB[architecture]
+    _, li, learnt = overfit(shared / "reference" / "syndeeplesion", architecture)
+    assert learnt > li + MARGIN_DB[architecture]

@@ -1,0 +1,51 @@
+"""Whether every network can learn a pair by heart: `python -m benchmarks.overfit FOLDER [NAME ...]`.
+
+FOLDER is a store of `acdnet simulate` with sinograms, or a folder of the benchmark as published, of which the first
+pair is taken. `examples/overfit.py` trains a network from random values on it; the table goes into docs/rivals.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from acdnet.config import NETWORKS
+from benchmarks.model import ROOT
+from benchmarks.readme import markdown, put
+
+COLUMNS = ("network", "input", "LI", "network on its pair", "minutes")
+SMALL = ("acdnet-s", "cnnmar", "dudonet-s", "dscmar-s", "dudonet++-s")
+"""Those that take minutes."""
+
+
+def overfit(folder: Path, name: str, patches: int = 0) -> tuple[float, float, float]:
+    """Train a network on a pair; return the window PSNR of the input, of LI and of the network."""
+    command = [sys.executable, str(ROOT / "examples" / "overfit.py"), str(folder), "--architecture", name]
+    command += ["--patches", str(patches)] if patches else []
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    (scores,) = re.findall(r"^input ([\d.]+) dB, LI ([\d.]+) dB", told, re.MULTILINE)
+    (final,) = re.findall(r"^final ([\d.]+) dB", told, re.MULTILINE)
+    return float(scores[0]), float(scores[1]), float(final)
+
+
+def main() -> None:
+    """Train all, one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*", default=SMALL, choices=NETWORKS)
+    given = parser.parse_args()
+    rows = []
+    for name in given.names:
+        start = time.perf_counter()
+        scores = [f"{score:.1f} dB" for score in overfit(given.folder, name)]
+        rows.append([f"`{name}`", *scores, f"{(time.perf_counter() - start) / 60:.0f}"])
+        print(*rows[-1])
+    put(ROOT / "docs" / "rivals.md", "overfit table", markdown(COLUMNS, rows, texts=1))
+
+
+if __name__ == "__main__":
+    main()
