@@ -168,7 +168,8 @@ def evaluate(given: argparse.Namespace, store: str, name: str, methods: str, sou
     files = model_files(methods)
     weights = {one: sha256(files[one].read_bytes()) if one in files else "" for one in wanted}
     pairs = {"code": source, "lesions": lesions, "store": sha256((given.folder / store / "manifest.json").read_bytes())}
-    parts, known = [], set()
+    parts: list[Path] = []
+    known: set[str] = set()
     for part in sorted(given.folder.glob(f"{name}-part-*")):
         path = part / "asked.json"
         asked = json.loads(path.read_text()) if path.exists() else {}
