@@ -64,7 +64,7 @@ def test_only_what_has_changed_is_scored_again(tmp_path: Path, monkeypatch: pyte
         assert CliRunner().invoke(app, arguments).exit_code == 0
 
     monkeypatch.setattr(results, "_acdnet", acdnet)
-    small_store(tmp_path, 3, name="clinical-test", recipe=Recipe("clinical", pairs=1, size=96))
+    small_store(tmp_path, 1, name="clinical-test", recipe=Recipe("clinical", pairs=1, size=64))
     model = tmp_path / "mine" / "model.safetensors"
     model.parent.mkdir()
 
