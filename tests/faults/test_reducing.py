@@ -333,7 +333,7 @@ def test_f48_two_processes_one_output(tmp_path: Path) -> None:
 
 def test_f49_ctrl_c(tmp_path: Path) -> None:
     source = series(tmp_path / "in", (True,) * 40)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background a shell has it ignored, by children too
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
     process = subprocess.Popen(
         command(source, tmp_path / "out", "--workers", "1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
