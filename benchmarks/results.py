@@ -82,24 +82,22 @@ def compute(given: argparse.Namespace) -> None:
         work += [pool.submit(score_lesions, given, split, source) for split in SPLITS]
         for one in work:
             one.result()
-    if code() != source:
-        raise SystemExit("the code has changed while it was scoring; begin again")
     for protocol in PROTOCOLS:
         draw_phantoms(given, protocol)
 
 
 def check_complete(folder: Path, methods: str) -> None:
-    """Refuse to write anything unless every store was scored with these very methods."""
-    wanted = [name.strip() for name in methods.split(",") if name.strip()]
-    weights = sorted(sha256(path.read_bytes()) for path in model_files(methods).values())
-    for split in SPLITS:
-        for protocol in PROTOCOLS:
-            path = folder / f"{protocol}-{split}-scores" / "report.json"
-            report = json.loads(path.read_text()) if path.is_file() else {"methods": []}
-            if report["methods"] != wanted or sorted(report.get("weights", {}).values()) != weights:
-                raise SystemExit(
-                    f"{path.parent.name}: no scores of {', '.join(wanted)} as they are; run without --page-only"
-                )
+    """Refuse to write anything unless stores, lesions and phantoms were scored with these very methods."""
+    stores = {f"{protocol}-{split}": methods for protocol in PROTOCOLS for split in SPLITS}
+    lesions = {f"{split}-lesions": for_scans(methods) for split in SPLITS if for_scans(methods)}
+    phantoms = {f"{protocol}-phantoms": methods for protocol in PROTOCOLS}
+    for name, asked in (stores | lesions | phantoms).items():
+        wanted = [one.strip() for one in asked.split(",") if one.strip()]
+        weights = sorted(sha256(path.read_bytes()) for path in model_files(asked).values())
+        path = folder / f"{name}-scores" / "report.json"
+        report = json.loads(path.read_text()) if path.is_file() else {"methods": []}
+        if report["methods"] != wanted or sorted(report.get("weights", {}).values()) != weights:
+            raise SystemExit(f"{name}: no scores of {', '.join(wanted)} as they are; run without --page-only")
 
 
 def draw_phantoms(given: argparse.Namespace, protocol: str) -> None:
@@ -153,10 +151,14 @@ def score(given: argparse.Namespace, protocol: str, split: str, source: str) -> 
 
 def score_lesions(given: argparse.Namespace, split: str, source: str) -> None:
     """Measure what methods for scans keep of lesions, in some pairs of the clinical protocol."""
-    names = [name.strip() for name in given.methods.split(",") if name.strip()]
-    methods = ",".join(name for name in names if name != "input" and is_at_home(name, "clinical"))
-    if methods:
+    if methods := for_scans(given.methods):
         evaluate(given, f"clinical-{split}", f"{split}-lesions", methods, source, LESIONS[split])
+
+
+def for_scans(methods: str) -> str:
+    """Return those methods that are for images of scanners."""
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    return ",".join(name for name in names if name != "input" and is_at_home(name, "clinical"))
 
 
 def evaluate(given: argparse.Namespace, store: str, name: str, methods: str, source: str, lesions: int) -> None:
@@ -184,6 +186,8 @@ def evaluate(given: argparse.Namespace, store: str, name: str, methods: str, sou
         options = ["--out", str(part), "--methods", ",".join(missing), "--lesions", str(lesions)]
         options += ["--pairs", str(lesions)] if lesions else []
         _acdnet("evaluate", str(given.folder / store), *options, threads=1)
+        if code() != source:
+            raise SystemExit("the code has changed while it was scoring; begin again")
         asked = pairs | {"weights": {one: weights[one] for one in missing}}
         (part / "asked.json").write_text(json.dumps(asked))
         parts.append(part)

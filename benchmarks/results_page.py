@@ -39,10 +39,11 @@ LABELS = {
     "dudonet-s": "DuDoNet, a quarter as wide",
     "dscmar-s": "DSCMAR, a quarter as wide",
     "dudonet++-s": "DuDoNet++, a quarter as wide",
-    "benchmark-s-hour": "ACDNet, small, an hour of training (`benchmark-s-hour`)",
-    "benchmark-s": "ACDNet, small (`benchmark-s`)",
-    "benchmark-full": "ACDNet, the paper's sizes (`benchmark-full`)",
-    "clinical-s": "ACDNet, small, for scans (`clinical-s`)",
+    "benchmark-s-hour": "ACDNet, small, from LI, an hour of training (`benchmark-s-hour`)",
+    "benchmark-s-li": "ACDNet, small, from LI as the paper's (`benchmark-s-li`)",
+    "benchmark-s": "ACDNet, small, from the trace fit (`benchmark-s`)",
+    "benchmark-full": "ACDNet, the paper's sizes, from the trace fit (`benchmark-full`)",
+    "clinical-s": "ACDNet, small, from the trace fit, for scans (`clinical-s`)",
 }
 """Methods of the README's table, and what they are called there."""
 
@@ -55,17 +56,20 @@ HEAD = """Compare with care:
 - Networks were trained for hours where the papers trained for days: the tables of cost say how long, on what, and in
   which protocol. Methods that learnt in one protocol are shown in the other one, too, and are marked there (†): what
   they lose is a change of protocol, not a weakness of the method.
-- The test patients were scored several times while this was made, and `clinical-s` was exchanged once after such a
-  score ([tried.md](tried.md)).
-- Recipes differ: ACDNet's last runs had logarithms of each patch's errors as loss, as in a PSNR averaged over images,
-  and Muon as optimiser ([tried.md](tried.md) says which); the others have the losses of their papers; those in
-  both domains had Muon, too, in their second runs.
-- Hours differ: `dudonet-s`, `dscmar-s` and `dudonet++-s` had an hour or two, most of the ACDNets many more. An ACDNet
-  with as few hours is `benchmark-s-hour`; hours are those of the clock, on machines that differ and with other work
-  beside.
+- LI, NMAR, the trace fit, CNNMAR and DSCMAR end with the FBP of measured rays. In the benchmark's protocol the truth
+  is the image before it was projected: what noise and FBP cost stays in their scores however well the trace is
+  filled. Networks that end in the image learn to take it away, too.
+- The test patients were scored several times while this was made. `clinical-s` was exchanged once after such a score;
+  `benchmark-full`, CNNMAR and the networks in both domains were trained on after their first ones were known. What is
+  shipped was chosen on validation pairs ([tried.md](tried.md)).
+- Recipes differ: the last runs of `benchmark-full` and `benchmark-s-hour` had logarithms of each patch's errors as
+  loss, as in a PSNR averaged over images, and Muon; the other ACDNets had the paper's loss and Adam; the rivals have
+  the losses of their papers, those in both domains with Muon in their second runs. Recipes of ACDNet are the outcome
+  of many runs, theirs of few.
+- Hours differ, too. They are those of the clock, on machines that differ, with other work beside: a rough guide.
 - No ACDNet of the paper's sizes was trained to begin with LI, as the paper's does.
-- Seconds are those of one core, while another evaluation is at work beside it: they differ between tables.
-  [rivals.md](rivals.md) and [reduce.md](reduce.md) have costs that were measured alone.
+- Seconds are those of one core with other work beside it, and rows may be of different evaluations: they are no
+  comparison. [rivals.md](rivals.md) and [reduce.md](reduce.md) have costs that were measured alone.
 - `site_head` is one patient: it says nothing about heads in general, and its p-values nothing about other patients.
 - That slices without metal are not changed is no score but a test (F29 in [limits.md](limits.md)).
 - `paper` scores are only for comparing with the paper's tables."""
@@ -75,9 +79,6 @@ ABOUT = {
     "begins with LI.",
     "benchmark-s-li": "`benchmark-s-li` is what `benchmark-s` was before it learnt to begin with a trace fit: it "
     "begins with LI, as the ACDNet, DuDoNet and DSCMAR of the paper do, and was trained for less time.",
-    "benchmark-s-hour": "`benchmark-s-hour` is a small ACDNet that began with nothing learnt and with LI and was "
-    "trained for about an hour on one core, to be compared with the networks in both domains. These work on raw data; "
-    "ACDNet sees of them what LI made.",
     "benchmark-full": "`benchmark-full` has the paper's sizes: ten stages, 33 channels, no coarse blocks. It was grown "
     "from `benchmark-s`, whose hours are among its own, and begins with a trace fit, too.",
     "clinical-s": "`clinical-s` is as small as `benchmark-s`, learnt in the clinical protocol, and gives back what it "
@@ -85,6 +86,7 @@ ABOUT = {
     "cnnmar": "`cnnmar` has its published size.",
 }
 """What is said of methods that are shown; files are called by their folder."""
+YOUNG = "benchmark-s-hour"
 PUBLISHED_SLICES = RECIPES["paper"]["dudonet"]["patches"]
 
 
@@ -93,6 +95,7 @@ def page(folder: Path, command: str, methods: str) -> str:
     names = {Path(name).parent.name if "/" in name else name.strip() for name in methods.split(",")}
     about = [f"- {text}" for name, text in ABOUT.items() if name in names]
     about += [f"- {reduced(name)}" for name in floors.REDUCED if name in names]
+    about += [f"- {young()}"] if YOUNG in names else []
     parts = [
         "# Results",
         f"Written by `{command}`{joined(folder)}. Research use only. Not a medical device.",
@@ -162,11 +165,22 @@ def asked(folder: Path) -> str:
 def reduced(name: str) -> str:
     """Say what a network of fewer channels is, and how much it has seen, as its card has it."""
     seen = read_card(find_model(name)).training
-    slices = f"{seen.patches_seen:,} slices" if seen else "no slice"
+    slices = f"{seen.patches_seen:,} slices in {seen.hours:.1f} hours" if seen else "no slice"
     return (
         f"`{name}` has a quarter of the published channels and has seen {slices}, where the published recipe is "
         f"assumed to take {PUBLISHED_SLICES:,}. The published size was not trained; [rivals.md](rivals.md) has what a "
         "step costs."
+    )
+
+
+def young() -> str:
+    """Say what the ACDNet is that was trained for as short as the networks of fewer channels, as its card has it."""
+    seen = read_card(find_model(YOUNG)).training
+    hours = f"{seen.hours:.1f} hours" if seen else "no time"
+    return (
+        f"`{YOUNG}` is a small ACDNet that began with nothing learnt, begins with LI, and was trained for {hours}, to "
+        "be compared with the networks in both domains at about as little training. These work on raw data; ACDNet "
+        "sees of them what LI made."
     )
 
 
@@ -176,7 +190,7 @@ def joined(folder: Path) -> str:
     if any(json.loads(path.read_text()).get("joined", 1) > 1 for path in reports):
         return (
             "; every number was computed by it, in several evaluations of the same pairs with the same code: methods "
-            "whose weights were exchanged were scored again, the others were not"
+            "that are new, or whose weights were exchanged, were scored later, the others not again"
         )
     return "; every number was computed by it"
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,13 @@ def copied(_: list[str], parts: list[Path], out: Path) -> None:
 def test_only_what_has_changed_is_scored_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Real scores of a small store, of a model in a file."""
     asked: list[str] = []
+    source = ["code"]
 
     def acdnet(*arguments: str, threads: int) -> None:
         asked.append(arguments[arguments.index("--methods") + 1])
         assert CliRunner().invoke(app, arguments).exit_code == 0
 
+    monkeypatch.setattr(results, "code", lambda: source[0])
     monkeypatch.setattr(results, "_acdnet", acdnet)
     small_store(tmp_path, 1, name="clinical-test", recipe=Recipe("clinical", pairs=1, size=64))
     model = tmp_path / "mine" / "model.safetensors"
@@ -71,10 +74,10 @@ def test_only_what_has_changed_is_scored_again(tmp_path: Path, monkeypatch: pyte
     def put(name: str) -> None:
         shipped = shipped_models()[name]
         shutil.copy(shipped, model)
-        shutil.copy(card_path(shipped), card_path(model))
+        card_path(model).write_text(replace(read_card(shipped), name="mine").to_json())
 
-    def score(methods: str, source: str = "code") -> dict[str, Any]:
-        results.score(given(tmp_path, methods), "clinical", "test", source)
+    def score(methods: str) -> dict[str, Any]:
+        results.score(given(tmp_path, methods), "clinical", "test", results.code())
         report: dict[str, Any] = json.loads((tmp_path / "clinical-test-scores" / "report.json").read_text())
         return report
 
@@ -82,20 +85,36 @@ def test_only_what_has_changed_is_scored_again(tmp_path: Path, monkeypatch: pyte
     first = score(f"input,li,{model}")
     assert score(f"input,li,{model}") == first
     assert asked == [f"input,li,{model}"]
-    assert score(f"nmar,li,{model}")["joined"] == 2
     put("clinical-s")
     other = score(f"nmar,li,{model}")
-    assert asked[1:] == ["nmar", str(model)]
-    assert {row["method"] for row in other["scores"]} == {"NMAR", "LI", "clinical-s"}
-    put("benchmark-s")  # its scores are still there
-    again = score(f"input,li,{model}")
-    assert (len(asked), again["scores"]) == (3, first["scores"])
+    assert asked[1:] == [f"nmar,{model}"]
+    assert {row["method"] for row in other["scores"]} == {"NMAR", "LI", "mine"}
+    assert other["joined"] == 2
+    put("benchmark-s")  # its scores are still there, beside those of the other of its name
+    again = score(f"nmar,{model}")
+    assert len(asked) == 2
+    assert [row for row in again["scores"] if row["method"] == "mine"] == [
+        row for row in first["scores"] if row["method"] == "mine"
+    ]
     unfinished = max(tmp_path.glob("clinical-test-part-*"))
     (unfinished / "asked.json").unlink()
     score("input,li")
     assert not unfinished.exists()
-    score("input,li", "changed")
-    assert asked[3:] == ["input,li"]
+    source[0] = "changed"
+    score("input,li")
+    assert asked[2:] == ["input,li"]
+
+    def edited(*arguments: str, threads: int) -> None:
+        acdnet(*arguments, threads=threads)
+        source[0] = "edited"
+
+    monkeypatch.setattr(results, "_acdnet", edited)
+    with pytest.raises(SystemExit, match="the code has changed"):
+        score("nmar")
+    monkeypatch.setattr(results, "_acdnet", acdnet)
+    source[0] = "changed"
+    score("nmar")  # what was scored with two codes is not taken
+    assert asked[3:] == ["nmar", "nmar"]
 
 
 def test_lesions_are_for_methods_for_scans(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +126,7 @@ def test_lesions_are_for_methods_for_scans(folder: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(results, "_acdnet", acdnet)
     monkeypatch.setattr(results, "join", copied)
+    monkeypatch.setattr(results, "code", lambda: "code")
     results.score_lesions(given(folder, "input,li,cnnmar,clinical-s"), "test", "code")
     results.score_lesions(given(folder, "input,cnnmar"), "test", "code")
     results.score(given(folder, "input,li"), "clinical", "test", "code")
@@ -179,19 +199,21 @@ def test_all_of_it_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.
         assert read_card(copies[name]).scores["test, clinical, metal all sizes: window dB"] == 41.0
     assert read_card(copies["benchmark-s"]).scores == read_card(shipped_models()["benchmark-s"]).scores
     assert "models written" in capsys.readouterr().out
-    copies["cnnmar"].write_bytes(copies["cnnmar"].read_bytes() + b"\0")  # other weights of the same name
     monkeypatch.setattr(sys, "argv", [*arguments, "--page-only"])
+    for name in ("test-lesions", "clinical-phantoms"):  # left from another run
+        report = folder / f"{name}-scores" / "report.json"
+        text = report.read_text()
+        report.write_text(json.dumps(json.loads(text) | {"methods": ["li"]}))
+        with pytest.raises(SystemExit, match=f"{name}: no scores"):
+            results.main()
+        report.write_text(text)
+    report = folder / "clinical-test-scores" / "report.json"
+    report.write_text(json.dumps(json.loads(report.read_text()) | {"joined": 2}))
+    results.main()
+    assert "in several evaluations of the same pairs" in (tmp_path / "results.md").read_text()
+    copies["cnnmar"].write_bytes(copies["cnnmar"].read_bytes() + b"\0")  # other weights of the same name
     with pytest.raises(SystemExit, match="as they are"):
         results.main()
-
-
-def test_code_that_changes_meanwhile_is_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    versions = iter(("one", "other"))
-    monkeypatch.setattr(results, "code", lambda: next(versions))
-    monkeypatch.setattr(results, "simulate", lambda *_: None)
-    monkeypatch.setattr(results, "score", lambda *_: None)
-    with pytest.raises(SystemExit, match="the code has changed"):
-        results.compute(given(folder, "input"))
 
 
 def test_networks_that_acdnet_is_compared_with_come_first() -> None:
