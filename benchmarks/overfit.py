@@ -1,7 +1,7 @@
 """Whether every network can learn a pair by heart: `python -m benchmarks.overfit FOLDER [NAME ...]`.
 
 FOLDER is a store of `acdnet simulate` with sinograms, or a folder of the benchmark as published, of which the first
-pair is taken. `examples/overfit.py` trains a network that has learnt nothing on it; the table goes into docs/rivals.md.
+pair is taken. `examples/overfit.py` trains a network that has learnt nothing on it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import sys
 import time
 from pathlib import Path
 
+from rich.console import Console
+from rich.table import Table
+
 from acdnet.config import NETWORKS
 from benchmarks.model import ROOT
-from benchmarks.readme import markdown, put
 
 COLUMNS = ("network", "input", "LI", "network on its pair", "minutes")
 SMALL = ("acdnet-s", "cnnmar", "dudonet-s", "dscmar-s", "dudonet++-s")
@@ -36,18 +38,14 @@ def main() -> None:
     """Train all, one after the other."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument(
-        "names", nargs="*", default=[], choices=[[], *NETWORKS], help="shown, not written; else all small"
-    )
+    parser.add_argument("names", nargs="*", default=[], choices=[[], *NETWORKS], help="all small ones, if unsaid")
     given = parser.parse_args()
-    rows = []
+    table = Table(*COLUMNS, title="window PSNR")
     for name in given.names or SMALL:
         start = time.perf_counter()
         scores = [f"{score:.1f} dB" for score in overfit(given.folder, name)]
-        rows.append([f"`{name}`", *scores, f"{(time.perf_counter() - start) / 60:.0f}"])
-        print(*rows[-1])
-    if not given.names:
-        put(ROOT / "docs" / "rivals.md", "overfit table", markdown(COLUMNS, rows, texts=1))
+        table.add_row(name, *scores, f"{(time.perf_counter() - start) / 60:.0f}")
+    Console().print(table)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
 
 No number in them is typed by hand. Parts: demo, bench, training, reduction, metal_only, phantoms, trust, beside,
-physics, methods, preview, viewer, rivals; without an argument, all. `benchmarks.results` writes the table of results,
-`benchmarks.overfit` that of pairs learnt by heart.
+physics, methods, preview, viewer, rivals; without an argument, all. `benchmarks.results` writes the table of results.
 """
 
 from __future__ import annotations

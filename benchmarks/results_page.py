@@ -60,10 +60,10 @@ HEAD = """Compare with care:
   is the image before it was projected: what noise and FBP cost stays in their scores however well the trace is
   filled. Networks that end in the image learn to take it away, too.
 - The test patients were scored several times while this was made. `clinical-s` was exchanged once after such a score;
-  `benchmark-full`, CNNMAR and the networks in both domains were trained on after their first ones were known. What is
+  `benchmark-full` and the networks in both domains were trained on after their first ones were known. What is
   shipped was chosen on validation pairs ([tried.md](tried.md)).
-- Recipes differ: the last runs of `benchmark-full` and `benchmark-s-hour` had logarithms of each patch's errors as
-  loss, as in a PSNR averaged over images, and Muon; the other ACDNets had the paper's loss and Adam; the rivals have
+- Recipes differ: the last runs of `benchmark-full` and one of `benchmark-s-hour` had logarithms of each patch's errors
+  as loss, as in a PSNR averaged over images, and Muon; the other ACDNets had the paper's loss and Adam; the rivals have
   the losses of their papers, those in both domains with Muon in their second runs. Recipes of ACDNet are the outcome
   of many runs, theirs of few.
 - Hours differ, too. They are those of the clock, on machines that differ, with other work beside: a rough guide.
