@@ -1,7 +1,7 @@
 """Write the tables and pictures of README and docs: `python -m benchmarks.readme [part ...]`.
 
-No number in them is typed by hand. Parts: demo, bench, training, reduction, metal_only, phantoms, trust, beside,
-physics, methods, preview, viewer, rivals; without an argument, all. `benchmarks.results` writes the table of results.
+No number in them is typed by hand. Parts: demo, bench, training, reduction, phantoms, trust, beside, physics,
+methods, preview, viewer, rivals; without an argument, all. The table of results is that of `benchmarks.results`.
 """
 
 from __future__ import annotations
@@ -64,19 +64,14 @@ def training() -> None:
     put(README, "training table", f"{table}\n\nThe paper's architecture, batches of 8 patches of 64 x 64.")
 
 
-def reduction(slices: int = 200, metal: int = 60, name: str = "reduce table") -> None:
+def reduction() -> None:
     """Measure what reduce costs."""
-    from benchmarks.reduction import COLUMNS, ROUNDS, SIZE, measure
+    from benchmarks.reduction import COLUMNS, METAL, ROUNDS, SIZE, SLICES, measure
 
     models = ("default", "benchmark-full")  # the small network, and the paper's sizes
-    table = markdown(COLUMNS, (row.cells() for row in measure(slices, metal, models)), texts=1)
-    note = f"{slices} DICOM slices of {SIZE} x {SIZE} with metal in {metal}; medians of {ROUNDS} alternating rounds."
-    put(REDUCE, name, f"{table}\n\n{note}")
-
-
-def metal_only() -> None:
-    """Measure what reduce costs where every slice has metal."""
-    reduction(30, 30, "metal series table")
+    table = markdown(COLUMNS, (row.cells() for row in measure(models=models)), texts=1)
+    note = f"{SLICES} DICOM slices of {SIZE} x {SIZE} with metal in {METAL}; medians of {ROUNDS} alternating rounds."
+    put(REDUCE, "reduce table", f"{table}\n\n{note}")
 
 
 def viewer() -> None:
@@ -169,7 +164,6 @@ def main() -> None:
             bench,
             training,
             reduction,
-            metal_only,
             phantoms,
             trust,
             beside,
