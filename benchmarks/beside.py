@@ -1,7 +1,7 @@
 """What giving back to rays beside the metal does: `python -m benchmarks.beside [STORE] [--model NAME] [--pairs 12]`.
 
 One network, on pairs of the clinical protocol (phantoms, or a store of `acdnet simulate`): its image as it is, with
-what is given back (`acdnet.physics.beside`), and with dense bone set aside, too (`acdnet.model.border`), as the model
+what is given back (`acdnet.methods.trace_correction`), and with dense bone set aside, too (`acdnet.methods.hu_adapter`), as the model
 does it. The first image is shown for comparison. "Worst" is the pair whose soft tissue suffers most from the step.
 """
 
@@ -21,14 +21,14 @@ from rich.console import Console
 from rich.table import Table
 
 from acdnet.data.pairs import PairSet, open_pairs, some_of
-from acdnet.evaluate.cases import Case
-from acdnet.evaluate.contestants import Contestant, first_image
+from acdnet.evaluate.case import Case
 from acdnet.evaluate.lesions import lesion_retention
+from acdnet.evaluate.methods import Contestant, first_image
 from acdnet.evaluate.metrics import hu_rmse, regions, window_psnr
-from acdnet.evaluate.untouched import needless
-from acdnet.model.border import decompose_hu, in_range, to_hu
-from acdnet.model.inference import InferenceACDNet
-from acdnet.physics.beside import ended
+from acdnet.evaluate.off_target import needless
+from acdnet.fast.inference import InferenceACDNet
+from acdnet.methods.hu_adapter import decompose_hu, in_range, to_hu
+from acdnet.methods.trace_correction import ended
 from acdnet.weights.load import load_model
 from benchmarks.trust import phantoms
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
-from acdnet.evaluate.groups import size_groups
-from acdnet.evaluate.untouched import Change, over_pixels, over_slices
+from acdnet.evaluate.off_target import Change, over_pixels, over_slices
+from acdnet.evaluate.size_bins import size_groups
 from acdnet.weights.shipped import ALIASES
 from benchmarks.readme import markdown
 

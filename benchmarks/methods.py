@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from acdnet.baselines.method import method
 from acdnet.data.recipe import Recipe, make_slice
+from acdnet.data.slices import SliceRef
 from acdnet.data.sources import open_source
 from acdnet.evaluate.metrics import Scores, score
+from acdnet.methods.method import method
 from acdnet.physics.simulate import PROTOCOLS
-from acdnet.slices import SliceRef
 
 METHODS = ("input", "li", "tracefit", "bhc", "nmar")
 SLICES, PAIRS = 12, 2

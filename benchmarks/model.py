@@ -23,9 +23,9 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from acdnet.config import ACDNetConfig
+from acdnet.fast.inference import InferenceACDNet
 from acdnet.model.acdnet import ACDNet
-from acdnet.model.inference import InferenceACDNet
-from acdnet.model.trunk import Trunk, channels_last
+from acdnet.model.residual import Trunk, channels_last
 from acdnet.weights.published import read_published
 from benchmarks.literal import LiteralACDNet
 

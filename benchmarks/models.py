@@ -13,17 +13,17 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import acdnet
-from acdnet.baselines.tracefit import tracefit
 from acdnet.config import ACDNetConfig, config_to_dict
 from acdnet.data.store import Pair
 from acdnet.evaluate.figures import WINDOW_HU, draw_dictionary, draw_stages
-from acdnet.model.border import decompose_hu
-from acdnet.model.inference import InferenceACDNet
+from acdnet.fast.inference import InferenceACDNet
+from acdnet.figures import BACKGROUND, INK, caption, save, show
+from acdnet.methods.hu_adapter import decompose_hu
+from acdnet.methods.trace_fit import tracefit
 from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import draw_implant
 from acdnet.physics.phantom import make_phantom
 from acdnet.physics.simulate import simulate
-from acdnet.pictures import BACKGROUND, INK, caption, save, show
 from acdnet.weights.card import Card
 from acdnet.weights.load import read_acdnet
 from acdnet.weights.shipped import shipped_cards

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import acdnet
-from acdnet.demo.patients import PLANS, Plan, make_patient
+from acdnet.cli.demonstration.patients import PLANS, Plan, make_patient
 from acdnet.evaluate.metrics import hu_rmse, regions
 from acdnet.units import TWELVE_BITS_HU
 

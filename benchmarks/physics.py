@@ -29,7 +29,7 @@ from acdnet.physics.geometry import FanBeam
 from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import draw_implant
 from acdnet.physics.materials import material
-from acdnet.physics.measured import attenuation
+from acdnet.physics.measurement import attenuation
 from acdnet.physics.phantom import make_phantom
 from acdnet.physics.projector import back_project, project
 from acdnet.physics.scanner import BenchmarkScanner, ClinicalScanner

@@ -38,7 +38,7 @@ def put(path: Path, name: str, text: str) -> None:
 
 def demo() -> None:
     """Run the demonstration."""
-    from acdnet.demo.run import CAPTION, COLUMNS, run_demo
+    from acdnet.cli.demonstration.run import CAPTION, COLUMNS, run_demo
 
     with tempfile.TemporaryDirectory() as folder:
         made = run_demo(Path(folder) / "demo", "default")
@@ -152,7 +152,7 @@ def rivals() -> None:
     from benchmarks.rivals import COLUMNS, measure
 
     table = markdown(COLUMNS, (row.cells() for row in measure(list(NETWORKS))), texts=1)
-    put(ROOT / "docs" / "rivals.md", "rivals table", table)
+    put(ROOT / "docs" / "comparison.md", "rivals table", table)
 
 
 def main() -> None:

@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from acdnet.dicom.create import new_series, write_series
-from acdnet.memory import keep_freed_memory
+from acdnet.fast.malloc import keep_freed_memory
+from acdnet.io.dicom.create import new_series, write_series
 from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import draw_implant
 from acdnet.physics.phantom import make_phantom
 from acdnet.physics.simulate import simulate
+from acdnet.reduction.array import in_parallel
 from acdnet.reduction.reducer import Reducer, make_reducer, reduce_slice
-from acdnet.reduction.volume import in_parallel
 
 SIZE, SLICES, METAL, ROUNDS = 512, 200, 60, 2
 COLUMNS = ("method", "whole series", "a metal slice", "bare steps", "ratio", "times LI", "memory")
@@ -107,7 +107,7 @@ def measure(
         volume, mm = make_volume(slices, metal)
         source = write_series(Path(folder) / "in", new_series(volume, (3.0, mm, mm), "bench"))
         hu = volume[slices // 2]
-        from acdnet.metal import find_metal
+        from acdnet.methods.metal import find_metal
 
         mask = find_metal(hu, (mm, mm))
         series: list[list[float]] = [[] for _ in names]

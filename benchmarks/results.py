@@ -24,10 +24,10 @@ from statistics import fmean
 from typing import Any
 
 import acdnet
-from acdnet.baselines.method import METHODS
 from acdnet.config import ACDNetConfig
-from acdnet.evaluate.groups import Group, size_groups
+from acdnet.evaluate.size_bins import Group, size_groups
 from acdnet.files import sha256, write_atomically
+from acdnet.methods.method import METHODS
 from acdnet.weights.card import card_path, read_card
 from acdnet.weights.shipped import find_model, shipped_models
 from benchmarks import models

@@ -83,10 +83,10 @@ def _simulate(store: Path, size: int, slices: int) -> None:
 
 def one(name: str, store: Path) -> tuple[list[float], float, float]:
     """Take a few steps; return their times without the first, the largest memory of them in GB, and a slice's time."""
-    from acdnet.memory import keep_freed_memory
+    from acdnet.fast.malloc import keep_freed_memory
     from acdnet.train.config import from_dict
+    from acdnet.train.launch import make_fabric
     from acdnet.train.loop import Trainer
-    from acdnet.train.processes import make_fabric
     from acdnet.weights.save import save_model
 
     keep_freed_memory()
@@ -101,7 +101,7 @@ def one(name: str, store: Path) -> tuple[list[float], float, float]:
         config = from_dict(given)
         trainer = Trainer(config, make_fabric(config))
         t = config.training
-        batches = trainer.batches(trainer.lesson.examples(trainer.train, trainer.config, t.seed, t.focus))
+        batches = trainer.batches(trainer.task.examples(trainer.train, trainer.config, t.seed, t.focus))
         drawn = [next(batches) for _ in range(STEPS + 1)]
         batches.close()
         times = []
@@ -119,7 +119,7 @@ def one(name: str, store: Path) -> tuple[list[float], float, float]:
 def seconds_of_slice(model: Path, store: Path) -> float:
     """Return how long a slice takes, from raw data on; the second time, when all is compiled."""
     from acdnet.data.pairs import open_pairs
-    from acdnet.evaluate.contestants import contestant
+    from acdnet.evaluate.methods import contestant
     from acdnet.evaluate.run import Evaluation, evaluate
 
     evaluation = Evaluation([contestant(str(model))])

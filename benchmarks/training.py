@@ -22,11 +22,11 @@ from torch import Tensor
 from acdnet.data.build import build
 from acdnet.data.recipe import Recipe
 from acdnet.data.sources import open_source
+from acdnet.model.loss import L1_WEIGHT, MU_FINAL, MU_STAGE
 from acdnet.train.config import from_dict
-from acdnet.train.lessons.lesson import Batch
+from acdnet.train.launch import make_fabric
 from acdnet.train.loop import Trainer
-from acdnet.train.loss import L1_WEIGHT, MU_FINAL, MU_STAGE
-from acdnet.train.processes import make_fabric
+from acdnet.train.tasks.task import Batch
 from benchmarks.literal import LiteralACDNet
 
 ROUNDS = 7
@@ -75,7 +75,7 @@ def measure(rounds: int = ROUNDS) -> list[Row]:
         config = from_dict(given)
         trainer = Trainer(config, make_fabric(config))
         t = config.training
-        plain = trainer.lesson.examples(trainer.train, config, t.seed, t.focus)
+        plain = trainer.task.examples(trainer.train, config, t.seed, t.focus)
         ahead = trainer.batches(plain)
         literal = LiteralACDNet().train()
         optimiser = torch.optim.Adam(literal.parameters(), lr=1e-5, betas=(t.beta1, t.beta2))
@@ -83,7 +83,7 @@ def measure(rounds: int = ROUNDS) -> list[Row]:
 
         def literal_step(step: int) -> float:
             start = time.perf_counter()
-            batch: Batch = trainer.lesson.collate([plain[step * t.batch + n] for n in range(t.batch)])
+            batch: Batch = trainer.task.collate([plain[step * t.batch + n] for n in range(t.batch)])
             waited = time.perf_counter() - start
             loss = literal_loss(literal, *batch)
             optimiser.zero_grad(set_to_none=True)

@@ -21,13 +21,13 @@ from acdnet.data.build import build
 from acdnet.data.pairs import PairSet, open_pairs, some_of
 from acdnet.data.recipe import Recipe
 from acdnet.data.sources import open_source
-from acdnet.evaluate.cases import Case
-from acdnet.evaluate.contestants import first_image
-from acdnet.evaluate.groups import size_groups
-from acdnet.metal import Segmentation, find_metal, overlap
-from acdnet.model.border import decompose_hu, in_range, to_hu, to_network
-from acdnet.physics.beside import ended
-from acdnet.reduction.doubt import signs
+from acdnet.evaluate.case import Case
+from acdnet.evaluate.methods import first_image
+from acdnet.evaluate.size_bins import size_groups
+from acdnet.methods.hu_adapter import decompose_hu, in_range, to_hu, to_network
+from acdnet.methods.metal import Segmentation, find_metal, overlap
+from acdnet.methods.trace_correction import ended
+from acdnet.methods.uncertainty import signs
 from acdnet.reduction.reducer import make_reducer, reduce_slice
 from acdnet.weights.load import load_model
 

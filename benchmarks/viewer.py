@@ -81,7 +81,7 @@ def until(page: Any, script: str) -> None:
 
 def make_result(place: Path, slices: int, size: int) -> Path:
     """Reduce a few slices with the default network, and repeat them until there are as many as are wanted."""
-    from acdnet.dicom.create import new_series, write_series
+    from acdnet.io.dicom.create import new_series, write_series
 
     y, x = np.mgrid[:size, :size] / size - 0.5
     noise = np.random.default_rng(0).normal(0.0, NOISE_HU, (DIFFERENT, size, size))
@@ -118,7 +118,7 @@ def measure(slices: int = SLICES, size: int = SIZE) -> list[tuple[str, str]]:
 
 def pictures(folder: Path) -> list[Path]:
     """Take screenshots of the demonstration."""
-    from acdnet.demo.run import run_demo
+    from acdnet.cli.demonstration.run import run_demo
 
     with tempfile.TemporaryDirectory() as made:
         run_demo(Path(made) / "demo", "default")

@@ -21,8 +21,8 @@ from acdnet.data.pairs import EVERYTHING, PairInfo, PairSet, open_pairs
 from acdnet.data.store import Pair
 from acdnet.evaluate.metrics import window_psnr
 from acdnet.train.config import from_dict
+from acdnet.train.launch import make_fabric
 from acdnet.train.loop import Trainer
-from acdnet.train.processes import make_fabric
 
 SETTINGS = {
     "acdnet": {"patches": 3000, "batch": 2, "patch": 128, "rate": 5e-3, "average": 0.99},
@@ -81,7 +81,7 @@ def main() -> None:
         )
         trainer = Trainer(config, make_fabric(config))
         trainer.train = [one]
-        batches = trainer.batches(trainer.lesson.examples([one], config, 0, focus=0.0))
+        batches = trainer.batches(trainer.task.examples([one], config, 0, focus=0.0))
         for step in count():
             if step % max(1, trainer.total // 5) == 0:
                 final = score(trainer, one)
@@ -98,7 +98,7 @@ def main() -> None:
 
 def score(trainer: Trainer, one: OnePair) -> float:
     """Return the window PSNR of the averaged model on the pair."""
-    image = trainer.lesson.reduced(trainer.calibrated(), one, 0)
+    image = trainer.task.reduced(trainer.calibrated(), one, 0)
     return window_psnr(image, one.pair.clean, one.pair.metal)
 
 

@@ -17,7 +17,7 @@ def test_six_orders() -> None:
 
 
 def test_round_trip() -> None:
-    c = ACDNetConfig(T=3, order="XMK", first="tracefit", last="beside")
+    c = ACDNetConfig(T=3, order="XMK", first="tracefit", last="trace_correction")
     assert ACDNetConfig.from_dict(c.to_dict()) == c
 
 

@@ -51,7 +51,7 @@ def test_places_that_cannot_be_written_are_refused_first(tmp_path: Path) -> None
     for path, overwrite, message in (
         (tmp_path / "no" / "a", True, "no such folder"),
         (tmp_path / "folder", True, "is a folder"),
-        (tmp_path / "file", False, "exists already"),
+        (tmp_path / "file", False, "already exists"),
         (tmp_path / ("x" * 300), True, "too long"),
     ):
         with pytest.raises(InputRefused, match=message):

@@ -16,7 +16,7 @@ ORDERS = tuple("".join(letters) for letters in permutations("KMX"))
 FIRSTS = ("li", "tracefit")
 """Methods whose image the iteration can begin with."""
 
-LASTS = ("none", "beside")
+LASTS = ("none", "trace_correction")
 """What can be done with the image of the last stage."""
 
 MOST_COARSE = 6
@@ -95,8 +95,8 @@ class ACDNetConfig(NetworkConfig):
     first: str = "li"
     """The corrected image that the iteration begins with: li, as in the paper, or tracefit (mostly fewer streaks)."""
     last: str = "none"
-    """What is done with the network's image: nothing, as in the paper, or `beside`: what was taken from rays beside the
-    metal is given back (`acdnet.physics.beside`). For images whose artifacts lie in the metal's rays alone."""
+    """What is done with the network's image: nothing, as in the paper, or `trace_correction`: rays that miss the metal
+    get back what was taken from them. For images whose artifacts lie in the metal's rays alone."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

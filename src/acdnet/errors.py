@@ -1,4 +1,4 @@
-"""Every error the program raises on purpose; each knows the exit code of the command line."""
+"""The errors of the program, with their exit codes on the command line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 
 class AcdnetError(Exception):
-    """Base of all errors that a user can do something about. The message is one line."""
+    """Base of all errors that a user can fix. The message is one line."""
 
     exit_code = 1
 
 
 class ConfigError(AcdnetError):
-    """A setting has an unknown name, a wrong type or an impossible value."""
+    """A setting has an unknown name, a wrong type or an invalid value."""
 
     exit_code = 2
 
@@ -25,11 +25,11 @@ class InputRefused(AcdnetError):
 
 
 class OutOfScope(InputRefused):
-    """An image of a kind that the methods were not made for."""
+    """An image that the methods are not designed for."""
 
 
 class NeedsChoice(InputRefused):
-    """An input that can be used once somebody says how: on the command line by an option, in the viewer by a button."""
+    """An input that needs a decision: an option on the command line, a button in the viewer."""
 
     SERIES, ANY_PLANE, LOSSY = "series", "any_plane", "lossy"
 
@@ -39,34 +39,36 @@ class NeedsChoice(InputRefused):
 
 
 class ModelFileError(InputRefused):
-    """A weights file is damaged, hostile, incomplete or not what its card says."""
+    """A weights file is damaged, malicious, incomplete or does not match its card."""
 
 
 class ResourceError(AcdnetError):
-    """Disk, memory or a lock stood in the way; earlier results are intact."""
+    """The disk, the memory or a lock prevented the work; earlier results are intact."""
 
     exit_code = 5
 
 
 class NoSlices(InputRefused):
-    """Files among which there is no slice of a scan."""
+    """A folder without any CT slice."""
 
 
 class PlaceTaken(ResourceError):
-    """Another process is writing there."""
+    """Another process is writing to the same place."""
 
 
 class MissingExtra(AcdnetError):
-    """A part of the program needs packages that are not installed."""
+    """A feature needs packages that are not installed."""
 
     exit_code = 5
 
     def __init__(self, purpose: str, packages: str) -> None:
-        super().__init__(f"{purpose} needs more packages: {sys.executable} -m pip install {packages}")
+        super().__init__(
+            f"{purpose} needs additional packages; install them with: {sys.executable} -m pip install {packages}"
+        )
 
 
 class TrainingStopped(AcdnetError):
-    """Training ended before its time: it was asked to, or its loss is not a number. The last checkpoint is kept."""
+    """Training stopped early: it was interrupted, or the loss is not finite. The last checkpoint is kept."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -74,8 +76,8 @@ class TrainingStopped(AcdnetError):
 
 
 def check_limits(settings: object, limits: Mapping[str, tuple[float, float]], section: str = "") -> None:
-    """Refuse a number outside its limits, by its name."""
-    for name, (least, most) in limits.items():
+    """Refuse settings outside their limits."""
+    for name, (low, high) in limits.items():
         value = getattr(settings, name)
-        if not least <= value <= most:
-            raise ConfigError(f"{section}{name} is {value}; it must lie between {least} and {most}")
+        if not low <= value <= high:
+            raise ConfigError(f"{section}{name} is {value}; it must be between {low} and {high}")

@@ -1,4 +1,4 @@
-"""Read files that may be hostile, and write files so that a reader never sees half of one."""
+"""Read untrusted files with limits, and write files atomically."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ from pathlib import Path
 from acdnet.errors import InputRefused, PlaceTaken, ResourceError
 
 _UMASK = os.umask(0o077)
-"""The permissions that new files of this process do not get; read at the start, since reading it sets it."""
+"""The umask at import; it can only be read by setting it."""
 os.umask(_UMASK)
 
 
 def sha256(data: bytes) -> str:
-    """Return the SHA-256 of some bytes as hexadecimal text."""
+    """Return the SHA-256 of bytes as hexadecimal text."""
     return hashlib.sha256(data).hexdigest()
 
 
 def read_limited(path: Path, limit: int) -> bytes:
-    """Read a regular file of at most `limit` bytes; anything else (a folder, a pipe, a larger file) is refused."""
+    """Read a regular file of at most `limit` bytes; refuse folders, pipes and larger files."""
     try:
         if path.is_dir():
             raise InputRefused(f"{path}: is a folder")
         if not path.is_file():
             raise InputRefused(f"{path}: no such file")
         with path.open("rb") as file:
-            data = file.read(min(limit, os.fstat(file.fileno()).st_size) + 1)  # room is made for all that is asked for
+            data = file.read(min(limit, os.fstat(file.fileno()).st_size) + 1)  # read() allocates its argument
     except OSError as error:
         raise InputRefused(f"{path}: cannot be read ({error.strerror})") from error
     if len(data) > limit:
-        raise InputRefused(f"{path}: larger than {limit:,} bytes, the most that is read here")
+        raise InputRefused(f"{path}: is larger than {limit:,} bytes, the limit for this file")
     return data
 
 
 def leads_inside(path: Path, root: Path) -> bool:
-    """Tell whether a path is what it seems or a link to something in the folder `root`."""
+    """Return False for a symbolic link to outside the folder `root`."""
     if not path.is_symlink():
         return True
     try:
         return path.resolve(strict=True).is_relative_to(root.resolve())
-    except (OSError, RuntimeError):  # nowhere, or in a circle
+    except (OSError, RuntimeError):  # a dangling or circular link
         return False
 
 
 def check_writable(paths: list[Path], overwrite: bool) -> None:
-    """Refuse to write where there is no folder, where a folder is, or where a file is that may not be overwritten."""
+    """Refuse output paths without a parent folder, and existing ones unless they may be overwritten."""
     for path in paths:
         try:
             if not path.parent.is_dir():
@@ -56,13 +56,13 @@ def check_writable(paths: list[Path], overwrite: bool) -> None:
             if path.is_dir():
                 raise InputRefused(f"{path}: is a folder")
             if path.exists() and not overwrite:
-                raise InputRefused(f"{path}: exists already; choose another name, or overwrite it (--force)")
+                raise InputRefused(f"{path}: already exists; choose another name, or overwrite it with --force")
         except OSError as error:
-            raise InputRefused(f"{path.name[:40]}...: no name for a file ({error.strerror})") from error
+            raise InputRefused(f"{path.name[:40]}...: is not a valid file name ({error.strerror})") from error
 
 
 def write_atomically(files: Mapping[Path, bytes]) -> None:
-    """Write files that belong together: all are complete before the first takes its place."""
+    """Write related files: all are complete on disk before the first replaces its predecessor."""
     staged: dict[Path, Path] = {}
     try:
         for path, data in files.items():
@@ -79,7 +79,7 @@ def write_atomically(files: Mapping[Path, bytes]) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock file, so that a second process does not write to the same place; it ends with the process."""
+    """Hold a lock file against a second process; the operating system releases it when the process ends."""
     while True:
         try:
             file = path.open("a")
@@ -87,10 +87,10 @@ def locked(path: Path) -> Iterator[None]:
             raise ResourceError(f"{path}: cannot write ({error.strerror})") from error
         if not _lock(file.fileno()):
             file.close()
-            raise PlaceTaken(f"{path.parent}: another process is writing there")
+            raise PlaceTaken(f"{path.parent}: another process is using this folder; wait until it has finished")
         if path.exists() and os.fstat(file.fileno()).st_ino == path.stat().st_ino:
             break
-        file.close()  # whoever held it before removed it meanwhile
+        file.close()  # the previous holder removed it in the meantime
     try:
         yield
     finally:
@@ -99,7 +99,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _lock(handle: int) -> bool:
-    """Take a lock on an open file, or say that somebody has it."""
+    """Lock an open file; return False if another process holds the lock."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -118,7 +118,7 @@ def _lock(handle: int) -> bool:
 
 
 def _stage(path: Path, data: bytes) -> Path:
-    """Write data to a new file beside its place, safely on disk; remove it when that fails."""
+    """Write data to a temporary file in the same folder and sync it; remove it on failure."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
     temporary = Path(name)
     try:
@@ -134,16 +134,16 @@ def _stage(path: Path, data: bytes) -> Path:
 
 
 def _umask() -> int:
-    """Return the permissions that new files do not get, without setting them: other threads write files, too."""
+    """Return the umask without setting it, which would affect other threads."""
     try:
-        told = Path("/proc/self/status").read_text()
-        return int(told.split("Umask:")[1].split()[0], 8)
+        status = Path("/proc/self/status").read_text()
+        return int(status.split("Umask:")[1].split()[0], 8)
     except (OSError, IndexError, ValueError):
         return _UMASK
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make a rename survive a power cut, where the system can do so."""
+    """Make a rename survive a power failure, where the system supports it."""
     if os.name == "nt":
         return
     handle = os.open(directory, os.O_RDONLY)

@@ -60,7 +60,7 @@ def test_import_weights(tmp_path: Path) -> None:
     assert card.training is None
     again = run("import-weights", "c.pt", "-o", "m.safetensors", cwd=tmp_path)
     assert again.returncode == 3
-    assert "exists already" in again.stderr
+    assert "already exists" in again.stderr
     assert run("import-weights", "c.pt", "-o", "m.safetensors", "--force", cwd=tmp_path).returncode == 0
 
 

@@ -10,8 +10,8 @@ import pytest
 from acdnet.data.recipe import Recipe
 from acdnet.weights.save import save_model
 from tests.helpers import SMALL, make_model
+from tests.io.test_scans import nifti
 from tests.reduction.make import reduce, run, series
-from tests.scans.test_scans import nifti
 from tests.train.make import small_store
 
 
@@ -29,15 +29,15 @@ def test_what_things_are(tmp_path: Path) -> None:
     assert "pairs" in run("info", small_store(tmp_path, 3)).text
     fitted = small_store(tmp_path, 1, "fitted", Recipe("clinical", pairs=1, size=64, tracefit=True))
     assert run("info", fitted).text.strip().endswith("with tracefit")
-    for last in ("none", "beside"):
+    for last in ("none", "trace_correction"):
         model = tmp_path / f"{last}.safetensors"
         scores = {"test, clinical, metal 9-20 px: dB": 40.5, "test, clinical, metal all sizes: dB": 41.5}
         save_model(make_model(replace(SMALL, last=last)), model, name=last, summary="for a test", scores=scores)
         told = run("info", model).text
         assert "metal all sizes: dB: 41.5" in told
         assert "40.5" not in told
-        assert "begins with the image of li" in told
-        assert ("gives back" in told) == (last == "beside")
+        assert "starts from the image of li" in told
+        assert ("trace correction" in told) == (last == "trace_correction")
     reduce(series(tmp_path / "one"), tmp_path / "out")
     assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out").text
     assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out/report.json").text

@@ -20,7 +20,7 @@ from acdnet.data.store import Store
 from acdnet.errors import ConfigError, InputRefused, ResourceError
 from acdnet.files import locked, sha256
 from acdnet.physics.phantom import make_phantom
-from tests.dicom.make import write_slice
+from tests.io.dicom.make import write_slice
 
 SMALL = Recipe(protocol="clinical", pairs=2, size=96)
 

@@ -8,10 +8,11 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from acdnet.data.slices import assign_splits, squared
 from acdnet.data.sources import open_source
 from acdnet.errors import InputRefused
-from acdnet.slices import RawSlice, assign_splits
-from tests.dicom.make import write_slice
+from acdnet.io.slices import Slice
+from tests.io.dicom.make import write_slice
 
 
 def picture(seed: int = 0, shape: tuple[int, int] = (20, 30)) -> NDArray[np.int16]:
@@ -150,7 +151,7 @@ def test_splits_are_dealt_by_patient() -> None:
 
 def test_squaring_keeps_proportions_and_millimetres() -> None:
     hu = np.full((50, 40), 40.0, np.float32)
-    square, pixel_mm = RawSlice(hu, (1.0, 0.5), "").squared(100)  # 50 mm x 20 mm
+    square, pixel_mm = squared(Slice(hu, (1.0, 0.5)), 100)  # 50 mm x 20 mm
     assert square.shape == (100, 100)
     assert pixel_mm == pytest.approx(0.5)
     assert (square[:, 30:70] == 40).all()
@@ -161,7 +162,7 @@ def test_squaring_keeps_proportions_and_millimetres() -> None:
 @pytest.mark.parametrize(("value", "spacing"), [(np.nan, (1.0, 1.0)), (0.0, (1.0, 0.0)), (0.0, (np.nan, 1.0))])
 def test_squaring_refuses_what_is_not_finite(value: float, spacing: tuple[float, float]) -> None:
     with pytest.raises(InputRefused):
-        RawSlice(np.full((8, 8), value, np.float32), spacing, "").squared(16)
+        squared(Slice(np.full((8, 8), value, np.float32), spacing), 16)
 
 
 def test_slices_with_the_same_name_are_told_apart(tmp_path: Path) -> None:

@@ -11,24 +11,24 @@ import pytest
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
-from acdnet.baselines.method import method
 from acdnet.cli.app import app
 from acdnet.data.pairs import marks, open_pairs
 from acdnet.data.recipe import Recipe
 from acdnet.data.store import Pair
 from acdnet.errors import ConfigError, InputRefused
-from acdnet.evaluate.cases import Case
-from acdnet.evaluate.contestants import Contestant, check_unseen, contestant, contestants
+from acdnet.evaluate.case import Case
 from acdnet.evaluate.figures import draw_stages
-from acdnet.evaluate.groups import size_groups
 from acdnet.evaluate.lesions import CONTRAST_HU, Retention, draw_disc, lesion_retention, with_disc
+from acdnet.evaluate.methods import Contestant, check_unseen, contestant, contestants
 from acdnet.evaluate.metrics import Scores, score
 from acdnet.evaluate.report import latex, markdown
 from acdnet.evaluate.run import AREAS, Evaluation, Result, evaluate
+from acdnet.evaluate.size_bins import size_groups
 from acdnet.evaluate.statistics import compare
 from acdnet.evaluate.tables import Sheet, all_tables, ranked, table_lesions, table_one, table_tests
-from acdnet.model.border import decompose_hu, to_hu
-from acdnet.model.inference import InferenceACDNet
+from acdnet.fast.inference import InferenceACDNet
+from acdnet.methods.hu_adapter import decompose_hu, to_hu
+from acdnet.methods.method import method
 from acdnet.reduction.reducer import make_reducer, reduce_slice
 from acdnet.weights.card import Training
 from acdnet.weights.save import save_model
@@ -102,7 +102,7 @@ def test_scores_so_far_are_kept(clinical: Path, tmp_path: Path, monkeypatch: pyt
 
     done: list[str] = []
     methods = [contestant("li"), Contestant("broken", 0, breaks_later)]
-    monkeypatch.setattr("acdnet.evaluate.contestants.contestants", lambda _: methods)
+    monkeypatch.setattr("acdnet.evaluate.methods.contestants", lambda _: methods)
     out = tmp_path / "e"
     command = ["evaluate", str(clinical), "--out", str(out), "--methods", "li"]
     told = CliRunner().invoke(app, command)

@@ -10,9 +10,9 @@ from skimage.metrics import structural_similarity
 
 from acdnet.data.pairs import PairInfo
 from acdnet.data.store import Pair
-from acdnet.evaluate.cases import Case
+from acdnet.evaluate.case import Case
 from acdnet.evaluate.metrics import _made_smaller, _ssim, hu_mae, hu_rmse, regions, score, window_psnr
-from acdnet.evaluate.untouched import Change, needless, over_pixels, over_slices
+from acdnet.evaluate.off_target import Change, needless, over_pixels, over_slices
 from acdnet.units import hu_from_mu
 
 NO_METAL = np.zeros((40, 44), bool)

@@ -12,8 +12,8 @@ import pydicom
 import pytest
 from pydicom.uid import JPEG2000Lossless, JPEGLSLossless, JPEGLSNearLossless, RLELossless
 
-from acdnet.dicom.create import new_series, write_series
-from acdnet.scans.dicom import DicomScan
+from acdnet.io.dicom.create import new_series, write_series
+from acdnet.io.dicom.scan import DicomScan
 from tests.reduction.make import SIZE, SPACING, body, reduce, series, volume
 
 
@@ -204,7 +204,7 @@ def test_f13_padding_stays_and_nothing_else_looks_like_it(tmp_path: Path, limit:
 
 
 def test_f14_saturated_metal(tmp_path: Path) -> None:
-    from acdnet.metal import find_metal
+    from acdnet.methods.metal import find_metal
 
     low, high = body(metal_hu=3071.0), body(metal_hu=8500.0)
     a, b = (find_metal(image, (2.0, 2.0)) for image in (low, high))

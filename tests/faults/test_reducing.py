@@ -104,7 +104,7 @@ def test_f33_a_result_that_is_not_finite(tmp_path: Path, monkeypatch: pytest.Mon
         done = real(reducer, hu, metal, spacing)
         return Outcome(np.where(hu > 600, np.float32(np.nan), done.change)) if hu[0, 0] == -990 else done
 
-    monkeypatch.setattr("acdnet.reduction.volume.reduce_slice", broken)
+    monkeypatch.setattr("acdnet.reduction.array.reduce_slice", broken)
     images = volume((True, True))
     images[1, 0, 0] = -990
     source = series(tmp_path / "in", hu=images)
@@ -255,7 +255,7 @@ def test_f44_killed_and_started_again(tmp_path: Path) -> None:
 
 
 def test_f44_what_was_finished_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from acdnet.reduction.volume import treat as real
+    from acdnet.reduction.array import treat as real
 
     source, calls = series(tmp_path / "in", (True,) * 4), []
     interrupt = True
@@ -266,7 +266,7 @@ def test_f44_what_was_finished_is_not_done_again(tmp_path: Path, monkeypatch: py
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr("acdnet.reduction.job.treat", counted)
+    monkeypatch.setattr("acdnet.reduction.files.treat", counted)
     done = reduce(source, tmp_path / "out", "--workers", 1)
     assert done.code == 130
     assert not (tmp_path / "out").exists()
@@ -278,7 +278,7 @@ def test_f44_what_was_finished_is_not_done_again(tmp_path: Path, monkeypatch: py
 def test_f44_a_damaged_slice_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = series(tmp_path / "in", (True,) * 2)
     with monkeypatch.context() as patched:
-        patched.setattr("acdnet.reduction.job._write", lambda *_: 1 / 0)
+        patched.setattr("acdnet.reduction.files._write", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             reduce(source, tmp_path / "out")
     kept = sorted((tmp_path / ".out.partial").rglob("*.npz"))
@@ -313,7 +313,7 @@ def test_f47_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none_left(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("acdnet.reduction.job.treat", none_left)
+    monkeypatch.setattr("acdnet.reduction.files.treat", none_left)
     done = reduce(series(tmp_path / "in"), tmp_path / "out")
     assert done.code == 5
     assert "--workers 1" in done.text
@@ -393,8 +393,8 @@ def test_f55_nothing_that_is_said_names_a_patient(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_f56_random_damage(tmp_path: Path) -> None:
     """A thousand files with damaged bytes: read and written again, or refused; nothing else."""
-    from acdnet.scans.dicom import DicomScan
-    from acdnet.scans.scan import Provenance
+    from acdnet.io.dicom.scan import DicomScan
+    from acdnet.io.scan import Provenance
 
     source = series(tmp_path / "in", (True,), hu=body(64)[None])
     file = source / "IM0001.dcm"

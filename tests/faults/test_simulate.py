@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.dicom.make import write_slice
+from tests.io.dicom.make import write_slice
 
 BODY = np.full((128, 128), -1000, np.int16)
 BODY[30:100, 20:110] = 40

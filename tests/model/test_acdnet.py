@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from acdnet.config import ARCHITECTURES, ORDERS, ACDNetConfig
+from acdnet.fast.inference import InferenceACDNet
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.dictionary import oriented_streaks
-from acdnet.model.inference import InferenceACDNet
 from tests.helpers import SMALL, make_input, make_model
 
 

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from acdnet.config import ACDNetConfig
 from acdnet.model import wcd
-from acdnet.model.stage import K_STEP_SCALE, STEP_SCALE, Observation, Stage, State
+from acdnet.model.stage import K_STEP_SCALE, STEP_SCALE, Observation, Stage, State, shared
 
 CONFIG = ACDNetConfig(T=1, N=3, d=4, p=5, N_p=2, blocks=1)
 H, W = 13, 18
@@ -74,3 +74,11 @@ def test_first_K_is_found_from_nothing() -> None:
     expected = stage.prox_K(wcd.correlate(D, M, observed.Y - X))
     torch.testing.assert_close(stage.k_step(D, nothing, observed).K, expected)
     assert not stage.eta_K.requires_grad
+
+
+def test_correlations_of_patches_add_up_to_those_of_their_image() -> None:
+    L = torch.randn(6, 2, 3)
+    pooled = shared(L, 3)
+    torch.testing.assert_close(pooled[0], L[:3].sum(0))
+    torch.testing.assert_close(pooled[5], L[3:].sum(0))
+    assert torch.equal(shared(L, 1), L)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from acdnet.errors import ConfigError
-from acdnet.physics.beam import beam, compute_spectrum, correct, count, spectra, transmitted, water_correction
+from acdnet.physics.beam import beam, correct, count, spectra, transmitted, water_correction
 from acdnet.physics.fbp import fbp
 from acdnet.physics.geometry import FanBeam
 from acdnet.units import WATER_MU, hu_from_mu
@@ -98,11 +98,3 @@ def test_no_photon_counts_as_one() -> None:
 def test_unknown_spectra_are_refused() -> None:
     with pytest.raises(ConfigError, match="benchmark"):
         beam("150kVp")
-
-
-def test_table_equals_spekpy() -> None:
-    pytest.importorskip("spekpy", reason="spekpy is not installed (pip install acdnet[spectra])")
-    computed, kept = compute_spectrum(120), beam("120kVp")
-    weights = dict(zip(kept.keV, kept.weight, strict=True))
-    for keV, weight in zip(computed.keV, computed.weight, strict=True):
-        assert weights.get(keV, 0.0) == pytest.approx(weight, abs=2e-6)

@@ -19,14 +19,16 @@ METAL[30:34, 30:34] = True
         ({"hu": np.full((64, 64), np.nan)}, "not finite"),
         ({"hu": np.full((64, 64), 1e6)}, "not Hounsfield"),
         ({"hu": np.zeros((64, 60))}, "square"),
-        ({"hu": np.zeros((2, 64, 64))}, "square"),
-        ({"hu": np.zeros((64, 64), complex)}, "square"),
+        ({"hu": np.zeros((2, 64, 64))}, "H x W"),
+        ({"hu": np.zeros((64, 64), complex)}, "slice of numbers"),
         ({"hu": np.zeros((16, 16)), "metal": METAL[:16, :16]}, "are needed at least"),
         ({"metal": np.zeros((64, 64), bool)}, "no metal lies inside"),
         ({"metal": np.ones((64, 64), bool)}, "inverted"),
         ({"metal": METAL[:60]}, "must be the same"),
         ({"metal": np.full((64, 64), np.nan)}, "not finite"),
-        ({"metal": np.array([["a"]])}, "picture of numbers"),
+        ({"metal": np.array([["a"]])}, "mask is true and false"),
+        ({"protocol": "clinical", "pixel_mm": 0.0}, "pixel_mm"),
+        ({"protocol": "clinical", "pixel_mm": float("nan")}, "pixel_mm"),
     ],
 )
 def test_bad_input_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -39,8 +41,6 @@ def test_bad_input_is_refused(changes: dict[str, Any], message: str) -> None:
     [
         ({"protocol": "other"}, "syndeeplesion, clinical"),
         ({"protocol": "clinical"}, "pixel size"),
-        ({"protocol": "clinical", "pixel_mm": 0.0}, "pixel_mm"),
-        ({"protocol": "clinical", "pixel_mm": float("nan")}, "pixel_mm"),
         ({"material": "wood"}, "no metal"),
         ({"material": "water"}, "no metal"),
     ],

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from acdnet.cli.app import app
-from acdnet.dicom.create import new_series, write_series
 from acdnet.errors import AcdnetError
+from acdnet.io.dicom.create import new_series, write_series
 
 SPACING = (3.0, 2.0, 2.0)
 SIZE = 96

@@ -7,9 +7,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from acdnet.fast.inference import InferenceACDNet
 from acdnet.model.acdnet import ACDNet, Decomposition
-from acdnet.model.inference import InferenceACDNet
-from acdnet.model.trunk import Trunk
 from acdnet.weights.load import read_acdnet
 from acdnet.weights.published import read_published, translate
 from acdnet.weights.save import save_model
@@ -89,9 +88,6 @@ def test_gradients(model: ACDNet, vectors: dict[str, Tensor]) -> None:
         return out + torch.where((out < 0) & (out > -2e-7), -2 * out, 0.0).detach()
 
     model.get_submodule(KINK).register_forward_hook(other_side)
-    for module in model.modules():
-        if isinstance(module, Trunk):
-            module.fast_on_cpu = False  # the plain statement, so that the hook is met
     errors = gradient_errors(model, vectors, torch.float64)
     assert len(errors) >= 35
     assert max(errors.values()) <= GRADIENT_TOLERANCE, errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -22,9 +23,7 @@ SIZE = 64
 
 
 def small_store(folder: Path, slices: int = 5, name: str = "store", recipe: Recipe | None = None) -> Path:
-    """Make a store in this process; starting workers would take longer."""
-    import json
-
+    """Make a store in this process, which is quicker than starting workers."""
     out = folder / name
     out.mkdir()
     recipe, refs = recipe or Recipe(pairs=1, size=SIZE), open_source("phantom", slices).slices
@@ -38,7 +37,7 @@ def small_store(folder: Path, slices: int = 5, name: str = "store", recipe: Reci
 
 
 PLAIN = {"initial": "published"}
-"""With the other values some gradients are nothing but rounding errors at first, and Adam makes steps of them."""
+"""With the other initial weights some gradients are only rounding errors at first, which Adam turns into steps."""
 
 
 def small_config(store: Path, folder: Path, **training: Any) -> TrainConfig:
@@ -47,14 +46,14 @@ def small_config(store: Path, folder: Path, **training: Any) -> TrainConfig:
         "name": "small",
         "model": {"architecture": "acdnet-s", "T": 1, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1},
         "data": {"train": [str(store)], "val": [str(store)], "val_splits": ["val"], "val_pairs": 1},
-        "training": {"patches": 24, "batch": 4, "patch": 32, "together": 2, "seed": 3} | PLAIN | training,
+        "training": {"patches": 24, "batch": 4, "patch": 32, "patches_per_pair": 2, "seed": 3} | PLAIN | training,
         "run": {"folder": str(folder), "log_steps": 1, "device": "cpu"},
     }
     return from_dict(given)
 
 
 def stopped_and_resumed(config: TrainConfig, monkeypatch: pytest.MonkeyPatch) -> TrainingStopped:
-    """Run a training that is asked to stop in its third step, and let it go on; return what it said when it stopped."""
+    """Stop a training in its third step and resume it; return the error with which it stopped."""
     learn = Trainer.learn
 
     def asked(self: Trainer, batch: Any) -> Any:

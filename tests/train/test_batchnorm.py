@@ -1,4 +1,4 @@
-"""Batch normalisation measured anew."""
+"""Recalibration and synchronisation of batch normalisation."""
 
 import pytest
 import torch
@@ -6,6 +6,7 @@ from torch import nn
 
 from acdnet.train import batchnorm
 from acdnet.train.batchnorm import recalibrate
+from acdnet.train.distributed import SyncedBatchNorm2d
 from tests.helpers import make_input, make_model
 
 
@@ -32,9 +33,10 @@ def test_one_batch_makes_evaluation_agree_with_training() -> None:
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_only_kept_statistics_are_measured_over_all_gpus(kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_running_statistics_are_synchronised(kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def network() -> nn.Sequential:
+        return nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2, track_running_stats=kept))
+
+    assert type(batchnorm.synchronised(network())[1]) is nn.BatchNorm2d  # one process
     monkeypatch.setattr(batchnorm, "ranks", lambda: 2)
-    network = nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2, track_running_stats=kept))
-    found = batchnorm.synchronised(network, torch.device("cuda"))
-    assert isinstance(found[1], nn.SyncBatchNorm) == kept
-    assert isinstance(batchnorm.synchronised(network, torch.device("cpu")), nn.Sequential)
+    assert isinstance(batchnorm.synchronised(network())[1], SyncedBatchNorm2d) == kept

@@ -20,7 +20,7 @@ def test_the_last_two_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"rubbish", None])
-def test_f46_a_corrupt_one_gives_way_to_the_one_before(tmp_path: Path, damage: bytes | None) -> None:
+def test_f46_a_damaged_one_is_replaced_by_the_one_before(tmp_path: Path, damage: bytes | None) -> None:
     for step in (1, 2):
         save_checkpoint(tmp_path, {"step": step, "w": torch.ones(1000)})
     data = (tmp_path / "last.ckpt").read_bytes()
@@ -35,7 +35,7 @@ def test_nothing_to_resume(tmp_path: Path) -> None:
     with pytest.raises(InputRefused, match="nothing to resume"):
         load_checkpoint(tmp_path)
     (tmp_path / "last.ckpt").write_bytes(b"rubbish")
-    with pytest.raises(InputRefused, match="no checkpoint of the run can be read"):
+    with pytest.raises(InputRefused, match="all checkpoints are damaged"):
         load_checkpoint(tmp_path)
 
 

@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from acdnet.config import ACDNetConfig
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.train.config import from_dict, read_config
-from acdnet.train.schedule import rate
 from acdnet.weights.card import read_card
 from acdnet.weights.shipped import shipped_models
 
@@ -22,7 +18,7 @@ def write(folder: Path, text: str) -> Path:
     return folder / "c.toml"
 
 
-def test_recipes_fill_in_what_is_not_said(tmp_path: Path) -> None:
+def test_recipes_give_what_is_not_set(tmp_path: Path) -> None:
     short = read_config(write(tmp_path, GOOD))
     short.check()
     assert (short.training.schedule, short.training.batch) == ("cosine", 8)
@@ -47,6 +43,7 @@ def test_the_command_line_wins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
+        ("data.val_pairs=-3", "data.val_pairs"),
         ("training.bach=4", "training.bach"),
         ("training.batch=four", "training.batch"),
         ("training.batch=0", "training.batch"),
@@ -86,24 +83,23 @@ def test_what_a_run_needs(tmp_path: Path) -> None:
         read_config(tmp_path / "none.toml")
 
 
-def test_rates() -> None:
-    cosine = from_dict({"training": {"rate": 1.0, "warm_up": 0.1, "final_share": 0.01}}).training
-    assert rate(cosine, 0.0) == 0
-    assert rate(cosine, 0.05) == pytest.approx(0.5)
-    assert rate(cosine, 0.1) == pytest.approx(1.0)
-    assert rate(cosine, 1.0) == pytest.approx(0.01)
-    paper = from_dict({"training": {"recipe": "paper"}}).training
-    assert rate(paper, 0.0) == 2e-4
-    assert rate(paper, 50 / 300) == 1e-4
-    assert rate(paper, 0.9) == pytest.approx(2e-4 / 16)
-
-
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
-def test_settings_that_are_shown_are_understood(path: Path) -> None:
+def test_example_settings_are_those_of_shipped_models(path: Path) -> None:
     config = read_config(path)
     assert config.name == path.stem
-    shipped = read_card(shipped_models()[re.sub(r"-\d$", "", path.stem)]).config  # what its last run has made
-    if path.stem == "benchmark-full-2":
-        assert isinstance(shipped, ACDNetConfig)
-        shipped = replace(shipped, T=3)
+    shipped = read_card(shipped_models()[path.stem]).config
     assert config.model.network() == shipped
+
+
+@pytest.mark.parametrize(
+    ("batch", "processes", "patches_per_pair"), [(8, 1, 4), (8, 4, 2), (6, 1, 2), (3, 1, 1), (1, 2, 1)]
+)
+def test_patches_per_pair_fit_the_batch_unless_set(batch: int, processes: int, patches_per_pair: int) -> None:
+    assert from_dict({"training": {"batch": batch}}).shared_by(processes).training.patches_per_pair == patches_per_pair
+    given = from_dict({"training": {"batch": batch, "patches_per_pair": 7}}).shared_by(processes)
+    assert given.training.patches_per_pair == 7
+
+
+def test_sizes_of_another_network_are_refused() -> None:
+    with pytest.raises(ConfigError, match="dudonet has no such size"):
+        from_dict({"model": {"architecture": "dudonet", "T": 3}}).model.network()

@@ -16,9 +16,9 @@ import torch
 from acdnet.errors import ConfigError, InputRefused, ResourceError, TrainingStopped
 from acdnet.files import locked
 from acdnet.train.checkpoint import load_checkpoint
-from acdnet.train.config import TrainConfig
+from acdnet.train.config import TrainConfig, from_dict
+from acdnet.train.launch import make_fabric
 from acdnet.train.loop import Trainer, train
-from acdnet.train.processes import make_fabric
 from acdnet.weights.load import read_acdnet
 from tests.train.make import same, small_config, small_store, stopped_and_resumed
 
@@ -54,9 +54,9 @@ def test_a_run_leaves_a_model_with_its_card(store: Path, tmp_path: Path) -> None
     assert {"image_l2", "image_l1", "artifact_l1", "waiting", "patches a second"} <= rows[0].keys()
 
 
-def test_learning_lowers_the_loss(store: Path, tmp_path: Path) -> None:
+def test_training_lowers_the_loss(store: Path, tmp_path: Path) -> None:
     trainer = Trainer(small_config(store, tmp_path, patches=800, rate=1e-2), make_fabric(small_config(store, tmp_path)))
-    batch = next(trainer.batches(trainer.lesson.examples(trainer.train, trainer.config, 0, focus=0.0)))
+    batch = next(trainer.batches(trainer.task.examples(trainer.train, trainer.config, 0, hard_patch_share=0.0)))
     first = trainer.learn(batch).total.item()
     for _ in range(60):
         trainer.step += 1
@@ -65,7 +65,7 @@ def test_learning_lowers_the_loss(store: Path, tmp_path: Path) -> None:
 
 
 class Killed(BaseException):
-    """Stands for kill -9: nothing is saved on the way out."""
+    """Simulates kill -9: nothing is saved on exit."""
 
 
 @pytest.mark.parametrize("at", [1, 4])
@@ -104,7 +104,7 @@ def test_sigterm_saves_and_stops(
         assert same(load_checkpoint(tmp_path / "run")[0][name], whole[name])
 
 
-def test_f53_a_loss_that_is_no_number_stops_and_keeps_the_last_good_state(
+def test_f53_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_state(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = small_config(store, tmp_path / "run")
@@ -129,12 +129,10 @@ def test_other_data_or_another_network_cannot_be_resumed(store: Path, tmp_path: 
     config = small_config(store, tmp_path / "run", patches=4)
     train(config, resume=False)
     other = small_config(small_store(tmp_path, 11, "other"), tmp_path / "run", patches=8)
-    with pytest.raises(InputRefused, match="not those"):
+    with pytest.raises(InputRefused, match="other training data"):
         train(other, resume=True)
     given = config.to_dict()
     given["model"]["N"] = 3
-    from acdnet.train.config import from_dict
-
     with pytest.raises(ConfigError, match="another network"):
         train(from_dict(given), resume=True)
 
@@ -165,8 +163,6 @@ def test_f52_a_store_that_was_changed_is_refused_before_the_first_step(store: Pa
 def test_minutes_become_patches(store: Path, tmp_path: Path) -> None:
     given = small_config(store, tmp_path / "run").to_dict()
     given["training"] |= {"patches": 0, "minutes": 0.02}
-    from acdnet.train.config import from_dict
-
     card = train(from_dict(given), resume=False)
     assert card is not None
     assert card.training is not None
@@ -177,8 +173,6 @@ def test_starting_from_a_model(store: Path, tmp_path: Path) -> None:
     train(small_config(store, tmp_path / "a", patches=4), resume=False)
     given = small_config(store, tmp_path / "b", patches=4, rate=1e-8).to_dict()
     given["model"]["start_from"] = str(tmp_path / "a/model.safetensors")
-    from acdnet.train.config import from_dict
-
     train(from_dict(given), resume=False)
     (first, early), (second, late) = (read_acdnet(tmp_path / name / "model.safetensors") for name in "ab")
     assert torch.allclose(first.D, second.D, atol=1e-5)
@@ -188,15 +182,15 @@ def test_starting_from_a_model(store: Path, tmp_path: Path) -> None:
     assert late.training.patients == early.training.patients
 
 
-def test_fixed_statistics_are_those_of_the_model_begun_with(store: Path, tmp_path: Path) -> None:
+def test_fixed_statistics_are_those_of_the_initial_model(store: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"model\.start_from"):
         train(small_config(store, tmp_path / "unmeasured", fixed_norms=True), resume=False)
     train(small_config(store, tmp_path / "first", average=0.5), resume=False)
-    begun = tmp_path / "first/model.safetensors"
+    initial = tmp_path / "first/model.safetensors"
     config = small_config(store, tmp_path / "fixed", fixed_norms=True, average=0.5)
-    config = replace(config, model=replace(config.model, start_from=str(begun)))
+    config = replace(config, model=replace(config.model, start_from=str(initial)))
     train(config, resume=False)
-    before, after = (read_acdnet(path)[0].state_dict() for path in (begun, tmp_path / "fixed/model.safetensors"))
+    before, after = (read_acdnet(path)[0].state_dict() for path in (initial, tmp_path / "fixed/model.safetensors"))
     for name, value in before.items():
         if "running" in name:
             assert torch.equal(after[name], value), name
@@ -204,24 +198,13 @@ def test_fixed_statistics_are_those_of_the_model_begun_with(store: Path, tmp_pat
             assert not torch.equal(after[name], value), name
 
 
-@pytest.mark.parametrize(("awaken", "start_from"), [(-1, "clinical-s"), (1, "clinical-s"), (1, "")])
-def test_stages_that_are_not_there_cannot_be_awakened(
-    store: Path, tmp_path: Path, awaken: int, start_from: str
-) -> None:
-    config = small_config(store, tmp_path / "run")
-    with pytest.raises(ConfigError, match=r"model\.awaken"):
-        train(replace(config, model=replace(config.model, awaken=awaken, start_from=start_from)), resume=False)
-
-
-def test_a_resumed_run_remembers_what_it_began_with(store: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_remembers_its_initial_model(store: Path, tmp_path: Path) -> None:
     train(small_config(store, tmp_path / "a", patches=4), resume=False)
     given = small_config(store, tmp_path / "b", patches=4).to_dict()
     given["model"]["start_from"] = str(tmp_path / "a/model.safetensors")
-    from acdnet.train.config import from_dict
-
     train(from_dict(given), resume=False)
     train(small_config(store, tmp_path / "c", patches=8), resume=False)
-    for name in ("model.safetensors", "model.json"):  # another model in the place of the first
+    for name in ("model.safetensors", "model.json"):  # another model replaces the first
         (tmp_path / "a" / name).write_bytes((tmp_path / "c" / name).read_bytes())
     given["training"]["patches"] = 8
     card = train(from_dict(given), resume=True)
@@ -230,13 +213,11 @@ def test_a_resumed_run_remembers_what_it_began_with(store: Path, tmp_path: Path)
     assert card.training.patches_seen == 4 + 8
 
 
-def test_a_model_is_not_validated_on_what_it_began_with(store: Path, tmp_path: Path) -> None:
+def test_a_model_is_not_validated_on_patients_of_its_initial_model(store: Path, tmp_path: Path) -> None:
     train(small_config(store, tmp_path / "a", patches=4), resume=False)
     given = small_config(store, tmp_path / "b", patches=4).to_dict()
     given["model"]["start_from"] = str(tmp_path / "a/model.safetensors")
     given["data"] |= {"train_splits": ["val"], "val_splits": ["train"]}
-    from acdnet.train.config import from_dict
-
     with pytest.raises(InputRefused, match="trained on patients of data"):
         train(from_dict(given), resume=False)
 
@@ -267,7 +248,7 @@ def test_two_processes_train_as_one(store: Path, whole: dict[str, Any], tmp_path
     """torchrun with two gloo ranks: the same global batch, batch normalisation over both."""
     (tmp_path / "run.py").write_text(RANKS)
     given = small_config(store, tmp_path / "run")
-    often = replace(given, run=replace(given.run, checkpoint_minutes=0.0, validate_minutes=0.1))  # while both learn
+    often = replace(given, run=replace(given.run, checkpoint_minutes=0.0, validate_minutes=0.1))  # while both train
     config = write_toml(often, tmp_path / "c.toml")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
@@ -322,7 +303,7 @@ run("nan", spoiled)
 
 
 def test_two_processes_stop_together(store: Path, tmp_path: Path) -> None:
-    """One process is asked to stop, or sees NaN, or measures the speed: both do the same at the same step."""
+    """One process is asked to stop, gets NaN, or measures the speed: both act alike at the same step."""
     (tmp_path / "run.py").write_text(FAULTS)
     config = write_toml(small_config(store, tmp_path / "none"), tmp_path / "c.toml")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -337,13 +318,13 @@ def test_two_processes_stop_together(store: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     ends = {name: {(tmp_path / f"{name}-{rank}.txt").read_text() for rank in (0, 1)} for name in ("minutes", "sigterm")}
     assert ends["minutes"] == {"finished"}
-    assert ends["sigterm"] == {"stopped at step 3 as asked; go on with --resume"}
+    assert ends["sigterm"] == {"stopped at step 3 on request; continue with --resume"}
     assert load_checkpoint(tmp_path / "sigterm")[0]["step"] == 3
     for rank in (0, 1):
         assert "at step 3" in (tmp_path / f"nan-{rank}.txt").read_text()
 
 
-def test_rows_of_steps_that_are_taken_again_are_dropped(store: Path, tmp_path: Path) -> None:
+def test_log_rows_of_repeated_steps_are_dropped(store: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     train(small_config(store, folder, patches=8), resume=False)
     with (folder / "log.csv").open("a") as file:

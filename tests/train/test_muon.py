@@ -12,20 +12,20 @@ from acdnet.train.muon import MOMENTUM, SHARE, Muon, is_mixing, orthogonal
 from tests.train.make import same, small_config, small_store, stopped_and_resumed
 
 
-def test_the_nearest_orthogonal_matrix_is_found_for_wide_and_tall_ones() -> None:
+def test_the_nearest_orthogonal_matrix_of_wide_and_tall_matrices() -> None:
     torch.manual_seed(0)
     for shape in ((6, 54), (54, 6), (8, 24)):
         G = torch.randn(shape)
         U, _, V = torch.linalg.svd(G, full_matrices=False)
         found = orthogonal(G)
         along = torch.linalg.svdvals(found)
-        assert along.min() > 0.5  # the polynomial comes near 1, as published, not to it
+        assert along.min() > 0.5  # the published polynomial comes close to 1
         assert along.max() < 1.3
         assert torch.nn.functional.cosine_similarity(found.flatten(), (U @ V).flatten(), dim=0) > 0.97
 
 
-def test_a_direction_that_gradients_hardly_show_is_learnt_as_fast_as_one_that_they_show_much() -> None:
-    """A convolution with one weight of 100 times the gradient of another: both move alike."""
+def test_weak_and_strong_directions_of_the_gradient_move_alike() -> None:
+    """A convolution in which one weight has 100 times the gradient of another."""
     conv = nn.Conv2d(2, 2, 1, bias=False)
     before = conv.weight.detach().clone()
     conv.weight.grad = torch.diag(torch.tensor([1.0, 0.01])).reshape(2, 2, 1, 1)
@@ -36,8 +36,8 @@ def test_a_direction_that_gradients_hardly_show_is_learnt_as_fast_as_one_that_th
     assert moved[0, 0] < 2 * 0.1 * SHARE * 2**0.5
 
 
-def test_steps_are_those_that_torch_takes_with_matrices() -> None:
-    """Torch computes with shorter numbers, has half the share, and knows matrices alone."""
+def test_steps_equal_those_of_torch_for_matrices() -> None:
+    """Torch computes with shorter numbers, has half the share, and accepts matrices only."""
     torch.manual_seed(0)
     ours = nn.Parameter(torch.randn(6, 4, 3, 3))
     theirs = nn.Parameter(ours.detach().flatten(1).clone())
@@ -53,7 +53,7 @@ def test_steps_are_those_that_torch_takes_with_matrices() -> None:
     torch.testing.assert_close(ours.flatten(1), theirs, rtol=0.0, atol=5e-4)
 
 
-def test_what_is_no_convolution_of_channels_learns_as_with_adam() -> None:
+def test_other_weights_are_updated_by_adam() -> None:
     torch.manual_seed(0)
     ours = [nn.Parameter(torch.randn(shape)) for shape in ((5,), (4, 3), (7, 1, 3, 3))]
     theirs = [nn.Parameter(p.detach().clone()) for p in ours]
@@ -69,7 +69,7 @@ def test_what_is_no_convolution_of_channels_learns_as_with_adam() -> None:
         torch.testing.assert_close(mine, other)
 
 
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = small_store(tmp_path, 4)
     whole, parted = (small_config(store, tmp_path / name, optimiser="muon") for name in ("whole", "parted"))
     train(whole, resume=False)
@@ -77,5 +77,5 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, mo
     one, other = (load_checkpoint(tmp_path / name)[0] for name in ("whole", "parted"))
     assert same(one["model"], other["model"])
     kept = [set(state) for state in one["optimiser"]["state"].values()]
-    assert {"mean"} in kept  # of convolutions; Adam has more
+    assert {"mean"} in kept  # of convolutions; Adam keeps more
     assert {"step", "mean", "square"} in kept

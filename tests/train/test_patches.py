@@ -6,27 +6,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from acdnet.data.pairs import StorePairs, open_pairs
 from acdnet.data.recipe import Recipe
 from acdnet.errors import InputRefused
 from acdnet.train.batches import Batches
-from acdnet.train.lessons.acdnet import ACDNetLesson
-from acdnet.train.patches import Patches
+from acdnet.train.patches import Patches, Window
+from acdnet.train.tasks.acdnet import ACDNetTask
 from tests.train.make import small_store
 
-COLLATE = ACDNetLesson().collate
+COLLATE = ACDNetTask().collate
 
 
 @pytest.fixture(scope="module")
 def patches(tmp_path_factory: pytest.TempPathFactory) -> Patches:
-    return Patches([open_pairs(small_store(tmp_path_factory.mktemp("patches")))], 32, seed=1, focus=0.5)
+    return Patches([open_pairs(small_store(tmp_path_factory.mktemp("patches")))], 32, seed=1, hard_patch_share=0.5)
 
 
 def test_a_patch_depends_on_seed_and_number_alone(patches: Patches) -> None:
-    assert torch.equal(patches[5], Patches(patches.sets, 32, seed=1, focus=0.5)[5])
+    assert torch.equal(patches[5], Patches(patches.sets, 32, seed=1, hard_patch_share=0.5)[5])
     assert not torch.equal(patches[5], patches[6])
-    assert not torch.equal(patches[5], Patches(patches.sets, 32, seed=2, focus=0.5)[5])
+    assert not torch.equal(patches[5], Patches(patches.sets, 32, seed=2, hard_patch_share=0.5)[5])
 
 
 def test_what_a_patch_is(patches: Patches) -> None:
@@ -39,7 +40,7 @@ def test_what_a_patch_is(patches: Patches) -> None:
         assert torch.isfinite(X_li).all()
 
 
-def test_what_a_network_begins_with(patches: Patches, tmp_path: Path) -> None:
+def test_the_first_image_is_that_of_the_network(patches: Patches, tmp_path: Path) -> None:
     with pytest.raises(InputRefused, match="--tracefit"):
         Patches(patches.sets, 32, seed=1, first="tracefit")[0]
     sets = [open_pairs(small_store(tmp_path, 2, recipe=Recipe("clinical", pairs=1, size=96, tracefit=True)))]
@@ -50,9 +51,9 @@ def test_what_a_network_begins_with(patches: Patches, tmp_path: Path) -> None:
     assert [n for n in range(4) if not torch.equal(li[n], fitted[n])] == [1]
 
 
-def test_focus_finds_artifacts(patches: Patches) -> None:
-    def strength(focus: float) -> float:
-        drawn = Patches(patches.sets, 32, seed=3, focus=focus)
+def test_hard_patches_have_strong_artifacts(patches: Patches) -> None:
+    def strength(hard_patch_share: float) -> float:
+        drawn = Patches(patches.sets, 32, seed=3, hard_patch_share=hard_patch_share)
         return float(np.mean([((Y - X) * I).abs().mean() for Y, _, X, I in (drawn[n] for n in range(40))]))
 
     assert strength(1.0) > 1.1 * strength(0.0)
@@ -67,7 +68,7 @@ def test_ranks_share_a_batch(patches: Patches) -> None:
         Batches(patches, COLLATE, 5, ranks=2)
 
 
-def test_a_run_can_be_taken_up_anywhere(patches: Patches) -> None:
+def test_a_run_can_be_resumed_anywhere(patches: Patches) -> None:
     third = list(islice(Batches(patches, COLLATE, 2, loaders=2), 3))[2]
     again = next(iter(Batches(patches, COLLATE, 2, first=2)))
     assert all(torch.equal(a, b) for a, b in zip(third, again, strict=True))
@@ -84,3 +85,18 @@ def test_an_error_while_reading_is_seen(patches: Patches, tmp_path: Path) -> Non
         file.unlink()
     with pytest.raises(InputRefused, match="misses"):
         next(iter(Batches(Patches([store], 32, 0), COLLATE, 2)))
+
+
+def test_patches_come_from_one_pair(tmp_path: Path) -> None:
+    sets = [open_pairs(small_store(tmp_path))]
+
+    class Which(Patches):
+        def example(self, which: int, index: int, window: Window) -> Tensor:  # noqa: ARG002
+            return torch.tensor([[index, window.rows.start], [index, window.columns.start]])
+
+    patches = Which(sets, 32, seed=1, hard_patch_share=0.5, patches_per_pair=4)
+    drawn = [sorted(patches[n].flatten().tolist()) for n in range(32)]
+    assert sorted(patches[7].flatten().tolist()) == drawn[7]
+    pairs = [set.intersection(*(set(one) for one in drawn[k : k + 4])) for k in range(0, 32, 4)]
+    assert all(pairs)
+    assert len(set.union(*pairs)) > 1

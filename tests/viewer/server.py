@@ -113,7 +113,7 @@ def until(what: Any, seconds: float = 120.0) -> Any:
 
 def works_on(folder: Path) -> bool:
     """Tell whether some process still reduces a job of a folder."""
-    found = subprocess.run(["pgrep", "-f", f"acdnet.viewer.work {folder}"], capture_output=True, text=True)
+    found = subprocess.run(["pgrep", "-f", f"acdnet.viewer.worker {folder}"], capture_output=True, text=True)
     return found.stdout != ""
 
 

@@ -15,10 +15,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from acdnet.viewer.app import NOTICE, make_app
-from acdnet.viewer.inside import Inside, Stages
+from acdnet.viewer.job import Limits
 from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.result import open_result
-from acdnet.viewer.states import Limits
+from acdnet.viewer.stages import Inside, Stages
 from tests.reduction.make import run, series
 
 TOKEN = "a-token-that-nobody-knows"

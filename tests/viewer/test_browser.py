@@ -11,7 +11,7 @@ import numpy as np
 import pydicom
 import pytest
 
-from acdnet.scans.scan import NOTICE
+from acdnet.io.scan import NOTICE
 from acdnet.viewer.result import open_result
 from tests.reduction.make import run, series
 from tests.train.make import small_store

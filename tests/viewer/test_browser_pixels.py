@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acdnet.dicom.create import new_series, write_series
-from acdnet.viewer.layer import Result
+from acdnet.io.dicom.create import new_series, write_series
 from acdnet.viewer.result import open_result
+from acdnet.viewer.view_model import Result
 from tests.reduction.make import run
 from tests.viewer.browser import OVER, READY, Started, frame, pixels, screen, until, value
 

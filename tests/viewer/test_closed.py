@@ -16,7 +16,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from acdnet.errors import InputRefused
-from acdnet.viewer import work
+from acdnet.viewer import worker as work
 from acdnet.viewer.app import make_app
 from tests.reduction.make import series
 from tests.viewer.server import Server, Uploads, files, until

@@ -15,12 +15,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from acdnet.errors import InputRefused, ResourceError
-from acdnet.viewer import shown as shown_module
+from acdnet.viewer import sessions as shown_module
 from acdnet.viewer.app import make_app
+from acdnet.viewer.job import DONE, FAILED, UPLOADING, Limits
 from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.result import open_result
-from acdnet.viewer.shown import Shown
-from acdnet.viewer.states import DONE, FAILED, UPLOADING, Limits
+from acdnet.viewer.sessions import Shown
 from tests.reduction.make import run, series
 
 TOKEN, PORT = "a-token-that-nobody-knows", 8123

@@ -19,7 +19,7 @@ from acdnet.viewer.app import make_app
 from acdnet.viewer.images import open_images
 from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.result import open_result
-from acdnet.viewer.saved import load_arrays
+from acdnet.viewer.safe_read import load_arrays
 from tests.reduction.make import run, series
 
 TOKEN, PORT = "a-token-that-nobody-knows", 8123

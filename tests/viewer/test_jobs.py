@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from acdnet.errors import InputRefused, ResourceError
+from acdnet.viewer.job import Limits
 from acdnet.viewer.jobs import Jobs
-from acdnet.viewer.states import Limits
 from tests.viewer.server import Server
 
 

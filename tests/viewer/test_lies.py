@@ -14,8 +14,8 @@ from fastapi.testclient import TestClient
 
 from acdnet.errors import InputRefused
 from acdnet.viewer.app import make_app
-from acdnet.viewer.inside import Inside
 from acdnet.viewer.result import open_result
+from acdnet.viewer.stages import Inside
 from tests.reduction.make import run, series, volume
 
 TOKEN, PORT = "a-token-that-nobody-knows", 8123

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from acdnet.errors import InputRefused
-from acdnet.viewer.inside import Desk, Inside, Stages
-from acdnet.viewer.layer import Plane, edges
 from acdnet.viewer.result import open_result
-from acdnet.viewer.shown import OPEN_RESULTS, Shown
+from acdnet.viewer.sessions import OPEN_RESULTS, Shown
+from acdnet.viewer.stages import Desk, Inside, Stages
+from acdnet.viewer.view_model import Plane, edges
 from tests.reduction.make import SPACING, run, series, volume
 from tests.train.make import small_store
 

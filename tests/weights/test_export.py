@@ -16,7 +16,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-COARSE = replace(SMALL, coarse=2, last="beside")
+COARSE = replace(SMALL, coarse=2, last="trace_correction")
 
 
 @pytest.fixture(scope="module", params=[SMALL, COARSE], ids=["plain", "coarse"])
@@ -61,6 +61,6 @@ def test_an_existing_file_is_kept(exported: tuple[Path, float]) -> None:
     path, _ = exported
     before = path.read_bytes()
     model = make_model()
-    with pytest.raises(InputRefused, match="exists already"):
+    with pytest.raises(InputRefused, match="already exists"):
         export_onnx(model, Card("m", "", "acdnet", model.config, 0, "", ""), path)
     assert path.read_bytes() == before

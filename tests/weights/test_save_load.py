@@ -34,7 +34,7 @@ def test_existing_files_are_kept_unless_told(tmp_path: Path) -> None:
     path = tmp_path / "m.safetensors"
     save_model(make_model(), path, name="m", summary="")
     before = path.read_bytes()
-    with pytest.raises(InputRefused, match="exists already"):
+    with pytest.raises(InputRefused, match="already exists"):
         save_model(make_model(seed=1), path, name="m", summary="")
     assert path.read_bytes() == before
     save_model(make_model(seed=1), path, name="m", summary="", overwrite=True)

@@ -1,12 +1,15 @@
 """The models that come with the package."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+import acdnet
 from acdnet.errors import ModelFileError
+from acdnet.weights.card import read_card
 from acdnet.weights.load import load_model, read_model
-from acdnet.weights.shipped import ALIASES, find_model, find_rival, shipped_cards, shipped_models
+from acdnet.weights.shipped import ALIASES, find_model, list_models, model_of_kind, shipped_cards, shipped_models
 
 MOST_BYTES = 8_000_000
 
@@ -41,15 +44,19 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         find_model("nonsense")
 
 
+def test_a_model_is_found_by_the_kind_of_its_network() -> None:
+    assert read_card(model_of_kind("acdnet")).config.network == "acdnet"
+
+
 @pytest.mark.parametrize("kind", ["cnnmar", "dudonet", "dscmar", "dudonet++"])
-def test_a_rival_is_found_by_its_kind(kind: str) -> None:
-    assert read_model(find_rival(kind))[0].config.network == kind
+def test_kinds_that_are_not_shipped_are_refused(kind: str) -> None:
+    with pytest.raises(ModelFileError, match=re.escape(kind)):
+        model_of_kind(kind)
 
 
-def test_a_rival_that_is_not_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acdnet.weights.shipped.shipped_cards", list)
-    with pytest.raises(ModelFileError, match="no model of dudonet is shipped"):
-        find_rival("dudonet")
+def test_the_list_has_every_card() -> None:
+    assert [card.name for card in list_models()] == list(shipped_models())
+    assert list_models() == acdnet.list_models()
 
 
 @pytest.mark.parametrize("written", ["models", "results"])

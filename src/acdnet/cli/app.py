@@ -10,7 +10,6 @@ import typer
 from acdnet import __version__
 from acdnet.cli.demo import demo
 from acdnet.cli.evaluate import evaluate
-from acdnet.cli.experiment import experiment
 from acdnet.cli.export import export
 from acdnet.cli.import_weights import import_weights
 from acdnet.cli.info import info
@@ -38,7 +37,6 @@ app.command()(demo)
 app.command()(simulate)
 app.command()(train)
 app.command()(evaluate)
-app.command()(experiment)
 app.command()(models)
 app.command(name="import-weights")(import_weights)
 app.command()(export)

@@ -12,17 +12,17 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the series and the picture.")] = Path(
         "demo-output"
     ),
-    model: Annotated[str, typer.Option(help="Name of a shipped model, or a .safetensors file.")] = "default",
+    method: Annotated[str, typer.Option(help="A shipped model of ACDNet, or a .safetensors file.")] = "acdnet",
 ) -> None:
     """Scan two phantom patients with metal, write DICOM, reduce the artifacts, score and draw the result."""
     from rich.console import Console
     from rich.table import Table
 
-    from acdnet.demo.run import CAPTION, COLUMNS, run_demo
+    from acdnet.cli.demonstration.run import CAPTION, COLUMNS, run_demo
 
     console = Console(highlight=False, soft_wrap=True)
     with console.status("starting") as status:
-        result = run_demo(out, model, lambda text: status.update(text))
+        result = run_demo(out, method, lambda text: status.update(text))
     table = Table(COLUMNS[0], caption=f"{CAPTION}; model {result.model}", caption_justify="left")
     table.add_column(COLUMNS[1], justify="right")
     table.add_column(COLUMNS[2])

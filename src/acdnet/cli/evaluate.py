@@ -9,13 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from acdnet.errors import AcdnetError, InputRefused, ResourceError
+from acdnet.methods.registry import method_help
 
 
 def evaluate(
     data: Annotated[Path, typer.Argument(help="A store of `acdnet simulate`, or a folder of the benchmark.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="New folder for tables, figures and scores.")],
     methods: Annotated[
-        str, typer.Option(help="With commas: input, li, tracefit, bhc, nmar, nmar-raw, acdnet, models by name or file.")
+        str, typer.Option(help=f"Separated by commas: {method_help(with_input=True)}.")
     ] = "input,li,nmar,acdnet",
     split: Annotated[str, typer.Option(help="Only pairs of these splits, with commas; all without it.")] = "",
     pairs: Annotated[int, typer.Option(min=0, help="At most so many pairs, some of all (0: all).")] = 0,
@@ -31,16 +32,16 @@ def evaluate(
     from rich.progress import track
 
     from acdnet.data.pairs import open_pairs
-    from acdnet.evaluate.contestants import check_unseen, contestants
+    from acdnet.evaluate.entrants import check_unseen, get_entrants
     from acdnet.evaluate.report import UNFINISHED, write_report, write_unfinished
     from acdnet.evaluate.run import Evaluation
     from acdnet.evaluate.run import evaluate as run
-    from acdnet.memory import keep_freed_memory
+    from acdnet.fast.malloc import keep_freed_memory
 
     keep_freed_memory()
     names = [name.strip() for name in methods.split(",") if name.strip()]
     found = open_pairs(data, [name.strip() for name in split.split(",") if name.strip()])
-    compared = contestants(names)
+    compared = get_entrants(names)
     if not seen_patients:
         check_unseen(compared, found)
     _make_folder(out)
@@ -48,7 +49,9 @@ def evaluate(
     console = Console()
     for one in compared:
         if one.training and found.protocol not in one.training.protocol:
-            typer.echo(f"note: {one.name} learnt in another protocol ({one.training.protocol}) than {found.protocol}")
+            typer.echo(
+                f"note: {one.label} was trained on another protocol ({one.training.protocol}) than {found.protocol}"
+            )
     evaluation = Evaluation(compared)
     try:
         for _ in track(run(found, evaluation, pairs), "scoring", total, console=console, transient=True):
@@ -60,7 +63,7 @@ def evaluate(
         raise
     (out / UNFINISHED).unlink(missing_ok=True)
     about = {"data": data.name, "protocol": found.protocol, "pairs": total, "methods": names}
-    about |= {"store": found.identity, "weights": {one.name: one.weights for one in compared if one.weights}}
+    about |= {"store": found.identity, "weights": {one.label: one.weights for one in compared if one.weights}}
     written = _write(evaluation, out, about)
     kept = _lesions(found, compared, min(lesions, total), console)
     if kept:
@@ -88,7 +91,7 @@ def _lesions(pairs: Any, compared: Any, count: int, console: Any) -> Any:
     from rich.progress import track
 
     from acdnet.data.pairs import some_of
-    from acdnet.evaluate.cases import Case
+    from acdnet.evaluate.case import Case
     from acdnet.evaluate.lesions import Retention, lesion_retention
 
     chosen = some_of(len(pairs.infos()), count) if count else []
@@ -106,28 +109,22 @@ def _write(evaluation: Any, out: Path, about: dict[str, Any]) -> list[Path]:
     written = [*write_report(evaluation, [], out, about), write_cases(evaluation, out)]
     draw_panels(evaluation, out / "panels.png")
     draw_sizes(evaluation, out / "sizes.png")
-    return [*written, out / "panels.png", out / "sizes.png", *_draw_network(evaluation, about["methods"], out)]
+    return [*written, out / "panels.png", out / "sizes.png", *_draw_network(evaluation, out)]
 
 
-def _draw_network(evaluation: Any, names: list[str], out: Path) -> list[Path]:
-    """Draw stages and dictionary of the last model among the methods."""
-    from acdnet.baselines.method import METHODS
-    from acdnet.evaluate.contestants import first_image
+def _draw_network(evaluation: Any, out: Path) -> list[Path]:
+    """Draw stages and dictionary of the last ACDNet among the methods."""
     from acdnet.evaluate.figures import case_of, draw_dictionary, draw_stages
-    from acdnet.model.border import decompose_hu
-    from acdnet.model.inference import InferenceACDNet
-    from acdnet.weights.load import read_acdnet
-    from acdnet.weights.shipped import find_acdnets
+    from acdnet.methods.acdnet import ACDNetMethod
 
-    models = find_acdnets([name for name in names if name not in METHODS])
-    if not models:
+    networks = [one for one in evaluation.methods if isinstance(one, ACDNetMethod)]
+    if not networks:
         return []
-    model, _ = read_acdnet(models[-1])
-    fast, case = InferenceACDNet(model), case_of(evaluation)
-    pair = case.pair
-    found = decompose_hu(fast, pair.corrupted, first_image(fast, case), pair.metal, details=True)
-    draw_stages(pair, found, out / "stages.png")
-    draw_dictionary(model.D.detach().numpy(), found, out / "dictionary.png")
+    case, last = case_of(evaluation), networks[-1]
+    found = last.decompose([case.measurement(last.device)])[0].decomposition
+    assert found is not None
+    draw_stages(case.pair, found, out / "stages.png")
+    draw_dictionary(last.dictionary, found, out / "dictionary.png")
     return [out / "stages.png", out / "dictionary.png"]
 
 

@@ -48,7 +48,7 @@ def describe(path: Path) -> list[str]:
 
 
 def _dicom(path: Path) -> list[str]:
-    from acdnet.dicom.series import find_series
+    from acdnet.io.dicom.series import find_series
 
     found = find_series(path)
     lines = [f"{len(found.series)} CT series"]
@@ -64,7 +64,7 @@ def _dicom(path: Path) -> list[str]:
 
 
 def _nifti(path: Path) -> list[str]:
-    from acdnet.scans.nifti import open_nifti, spacings
+    from acdnet.io.nifti import open_nifti, spacings
 
     volume, axes = open_nifti(path)
     step, rows, columns = spacings(volume, axes)
@@ -74,14 +74,14 @@ def _nifti(path: Path) -> list[str]:
 
 
 def _array(path: Path) -> list[str]:
-    from acdnet.scans.arrays import ArrayScan
+    from acdnet.io.arrays import ArrayScan
 
     scan = ArrayScan.open(path, (1.0, 1.0))
     return [f"array: {scan.about['array']}; HU are expected, the pixel size is given with --pixel-mm"]
 
 
 def _picture(path: Path) -> list[str]:
-    from acdnet.scans.arrays import read_png
+    from acdnet.io.arrays import read_png
 
     rows, columns = read_png(path)[0].shape
     return [f"PNG picture: {rows} x {columns}, HU + 32768; the pixel size is given with --pixel-mm"]
@@ -93,13 +93,13 @@ def _model(path: Path) -> list[str]:
     card = read_card(path)
     lines = [f"model {card.name}: {card.summary}", f"  {card.architecture}, {card.parameters:,} parameters"]
     if isinstance(card.config, ACDNetConfig):
-        last = ", and gives back what it took from rays beside the metal" if card.config.last == "beside" else ""
-        lines.append(f"  begins with the image of {card.config.first}{last}")
+        last = ", ends with a trace correction" if card.config.last == "trace_correction" else ""
+        lines.append(f"  starts from the image of {card.config.first}{last}")
     if card.training:
         t = card.training
         lines.append(f"  trained on {t.data}; protocol {t.protocol}; {t.patches_seen:,} examples, {t.hours:g} hours")
     shown = [name for name in card.scores if ", metal " not in name or ", metal all sizes" in name]
-    lines += [f"  {name}: {card.scores[name]:g}" for name in shown]  # docs/models.md has them by size
+    lines += [f"  {name}: {card.scores[name]:g}" for name in shown]  # the card has them by size
     return [*lines, f"  {card.notice}"]
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from acdnet.errors import InputRefused
+from acdnet.methods.registry import check_method, method_help
 
 INTERRUPTED = 130
 DONE_IN_PART = 4
@@ -20,10 +21,7 @@ def reduce(
         Path, typer.Argument(metavar="INPUT", help="DICOM folder or file, NIfTI, 16-bit PNG, or .npy in HU.")
     ],
     out: Annotated[Path, typer.Argument(metavar="OUTPUT", help="New folder: reduced, difference, maps, report.")],
-    method: Annotated[
-        str, typer.Option(help="acdnet, li, tracefit, bhc, nmar, nmar-raw, cnnmar, dudonet, dscmar, dudonet++.")
-    ] = "acdnet",
-    model: Annotated[str, typer.Option(help="Name of a shipped model or a .safetensors file.")] = "default",
+    method: Annotated[str, typer.Option(help=f"One of {method_help()}.")] = "acdnet",
     metal_threshold: Annotated[float, typer.Option(help="HU above which something is metal for sure.")] = 2500.0,
     segmentation: Annotated[
         str, typer.Option(help="auto, or threshold: all pixels above the threshold, as in the paper.")
@@ -43,19 +41,15 @@ def reduce(
     """Reduce the metal artifacts of a CT scan; the original is not touched. Research use only."""
     from rich.console import Console
 
-    from acdnet.metal import Segmentation
-    from acdnet.scans.open import Opening, open_scan
+    from acdnet.io.open import Opening, open_scan
+    from acdnet.methods.metal import Segmentation
 
     console = Console(highlight=False, soft_wrap=True, markup=False)
     how = Segmentation(segmentation, metal_threshold)
     from acdnet.reduction.output import check_output, partial_of
-    from acdnet.reduction.reducer import check_method
-    from acdnet.weights.shipped import find_model
 
     check_output(source, out.absolute())
     check_method(method)
-    if method == "acdnet":
-        find_model(model)
     if mask is not None and not mask.is_file():
         raise InputRefused(f"{mask}: no such file")
     if partial_of(out.absolute()).exists():
@@ -68,11 +62,11 @@ def reduce(
     for text in scan.warnings:
         console.print(f"note: {text}", style="yellow")
 
-    from acdnet.memory import keep_freed_memory
-    from acdnet.reduction.job import Settings, run_job
+    from acdnet.fast.malloc import keep_freed_memory
+    from acdnet.reduction.files import Settings, run_job
 
     keep_freed_memory()
-    settings = Settings(method, model, how, mask, device, workers, keep_private)
+    settings = Settings(method, how, mask, device, workers, keep_private)
     told = len(scan.warnings)
     try:
         finished = _with_bar(console, lambda progress: run_job(scan, source, out, settings, progress))
@@ -103,15 +97,15 @@ def _with_bar(console: Any, run: Any) -> Any:
 
 def _tell(finished: Any, console: Any) -> None:
     """Say what was found, what was done, and where the result is."""
-    counts = Counter(record.status for record in finished.records)
+    counts = Counter(report.status for report in finished.reports)
     reasons = {"unchanged": "no metal", "passed through": "see below"}
     told = ", ".join(
         f"{count} {name}" + (f" ({reasons[name]})" if name in reasons else "") for name, count in sorted(counts.items())
     )
-    console.print(f"{len(finished.records)} slices by {finished.label}: {told}")
+    console.print(f"{len(finished.reports)} slices by {finished.label}: {told}")
     from acdnet.reduction.report import cautions
 
-    for text in cautions(finished.records):
+    for text in cautions(finished.reports):
         console.print(text, style="yellow")
     for reason, count in finished.skipped.items():
         console.print(f"skipped: {count} {reason}", style="yellow")

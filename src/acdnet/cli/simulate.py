@@ -12,7 +12,7 @@ import typer
 from acdnet.errors import ConfigError, InputRefused, ResourceError
 
 if TYPE_CHECKING:
-    from acdnet.slices import SliceRef, Source
+    from acdnet.data.slices import SliceRef, Source
 
 IMPLANTS = "hip-stem, hip-cup, nail, spine-screws, spine-rods, plate, fillings, clips, coil, sternal-wires, leads"
 IMPLANTS += ", port, pacemaker"
@@ -63,9 +63,9 @@ def simulate(
     """Put metal into clean CT slices and write what a scanner would show, for training and evaluation."""
     from acdnet.data.build import build
     from acdnet.data.recipe import Recipe
+    from acdnet.data.slices import Source
     from acdnet.data.sources import open_source
     from acdnet.physics.implants.library import KINDS
-    from acdnet.slices import Source
 
     _check_preview(preview, layout)
     kinds = () if implants == "none" else tuple(_names(implants)) or tuple(KINDS)

@@ -25,10 +25,10 @@ from typing import Any
 from acdnet import __version__
 from acdnet.data import benchmark
 from acdnet.data.recipe import MadeSlice, Recipe, make_slice
+from acdnet.data.slices import SliceRef, Source
 from acdnet.data.store import FOLDER, FORMAT, MANIFEST, check_patients, pack_slice, read_manifest
 from acdnet.errors import ConfigError, InputRefused, ResourceError
 from acdnet.files import locked, read_limited, sha256, write_atomically
-from acdnet.slices import SliceRef, Source
 
 PLAN, DONE = "plan.json", ".done"
 NOTICE = "Simulated for research. Not for diagnosis."

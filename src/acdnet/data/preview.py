@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from acdnet.data.store import Pair
-from acdnet.pictures import BACKGROUND, INK, METAL_COLOUR, caption, save, show
+from acdnet.figures import BACKGROUND, INK, METAL_COLOUR, caption, save, show
 
 WINDOW_HU = (-250.0, 350.0)
 COLUMNS = ("clean", "corrupted", "LI", "metal")

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.baselines.tracefit import tracefit
+from acdnet.data.slices import SliceRef, squared
 from acdnet.errors import ConfigError, InputRefused, check_limits
 from acdnet.files import read_limited, sha256
-from acdnet.metal import find_metal
+from acdnet.io.slices import Slice
+from acdnet.methods.metal import find_metal
+from acdnet.methods.trace_fit import trace_fit
 from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import Implant, draw_implant
 from acdnet.physics.implants.given import LARGEST_FILE, Shape, read_shapes
@@ -21,7 +23,6 @@ from acdnet.physics.implants.library import KINDS
 from acdnet.physics.materials import METALS
 from acdnet.physics.scanner import BenchmarkScanner, Simulation
 from acdnet.physics.simulate import PROTOCOLS, checked_metal, checked_slice, make_scanner
-from acdnet.slices import RawSlice, SliceRef
 
 LAYOUTS = ("store", "benchmark")
 
@@ -118,7 +119,7 @@ class Recipe:
 class MadeSlice:
     """All pairs of a slice, and what is said of them in the manifest."""
 
-    raw: RawSlice
+    raw: Slice
     pixel_mm: float
     pairs: list[Simulation]
     implants: list[Implant]
@@ -132,7 +133,7 @@ def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: 
     """Simulate the pairs of a slice; what is random depends on the seed, the slice's name and the pair's number."""
     try:
         raw = ref.read()
-        hu, pixel_mm = raw.squared(recipe.size)
+        hu, pixel_mm = squared(raw, recipe.size)
         hu = checked_slice(hu)
         scanner = make_scanner(recipe.protocol, hu, pixel_mm, _rng(recipe, ref, "scanner"))
         without = None
@@ -151,9 +152,9 @@ def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: 
             pair = scanner.with_metal(implant.mask, metal, rng)
             if recipe.found and _rng(recipe, ref, f"found {k}").random() < recipe.found:
                 seen = find_metal(pair.corrupted, (pixel_mm, pixel_mm))
-                pair = pair.told(seen) if seen.any() else pair
+                pair = pair.with_found_metal(seen) if seen.any() else pair
             if recipe.tracefit:
-                fitted.append(tracefit(pair.measured()))
+                fitted.append(trace_fit(pair.measurement()))
             pairs.append(pair if recipe.keeps_sinograms else pair.without_sinograms())
             implants.append(implant)
     except (InputRefused, ConfigError) as error:

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from acdnet.data.slices import SliceRef, Source, assign_splits, pseudonym
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
-from acdnet.scans.arrays import read_png
-from acdnet.scans.nifti import axial_view, is_nifti, open_nifti, spacings, whole
-from acdnet.slices import RawSlice, SliceRef, Source, assign_splits, pseudonym
+from acdnet.io.arrays import read_png
+from acdnet.io.nifti import axial_view, is_nifti, open_nifti, spacings, whole
+from acdnet.io.slices import Slice
 
 INDEX = "index.csv"
 LARGEST_INDEX = 64 * 2**20
@@ -70,7 +71,7 @@ def _list(source: str, count: int, seed: int) -> Source:
         return Source(indexed_slices(path))
     if volumes := _nifti_files(path):
         return Source(nifti_slices(volumes))
-    from acdnet.dicom.read import dicom_slices
+    from acdnet.data.dicom_slices import dicom_slices
 
     found = dicom_slices(path)
     if not found.slices:
@@ -96,11 +97,11 @@ def phantom_slices(count: int, seed: int) -> list[SliceRef]:
     return slices
 
 
-def _read_phantom(site: str, seed: int, number: int) -> RawSlice:
+def _read_phantom(site: str, seed: int, number: int) -> Slice:
     from acdnet.physics.phantom import make_phantom
 
     phantom = make_phantom(site, seed * 1_000_003 + number)
-    return RawSlice(phantom.hu, (phantom.pixel_mm, phantom.pixel_mm), sha256(phantom.hu.tobytes()))
+    return Slice(phantom.hu, (phantom.pixel_mm, phantom.pixel_mm), sha256=sha256(phantom.hu.tobytes()))
 
 
 def indexed_slices(folder: Path) -> list[SliceRef]:
@@ -151,9 +152,9 @@ def _read_index(path: Path) -> list[dict[str, str]]:
     return [{key: value or "" for key, value in row.items() if isinstance(key, str)} for row in rows]
 
 
-def _read_png(path: Path, pixel_mm: float) -> RawSlice:
+def _read_png(path: Path, pixel_mm: float) -> Slice:
     hu, data = read_png(path)
-    return RawSlice(hu, (pixel_mm, pixel_mm), sha256(data))
+    return Slice(hu, (pixel_mm, pixel_mm), sha256=sha256(data))
 
 
 def _nifti_files(path: Path) -> list[Path]:
@@ -174,7 +175,7 @@ def nifti_slices(volumes: list[Path]) -> list[SliceRef]:
     return slices
 
 
-def _read_nifti(path: Path, k: int) -> RawSlice:
+def _read_nifti(path: Path, k: int) -> Slice:
     """Read one axial slice, rows from front to back, columns from the patient's right to left."""
     volume, axes = open_nifti(path)
     try:
@@ -187,4 +188,4 @@ def _read_nifti(path: Path, k: int) -> RawSlice:
         _, rows, columns = spacings(volume, axes)
     except Exception as error:
         raise InputRefused(f"{path}: slice {k} cannot be read ({error})") from error
-    return RawSlice(hu, (rows, columns), sha256(hu.tobytes()))
+    return Slice(hu, (rows, columns), sha256=sha256(hu.tobytes()))

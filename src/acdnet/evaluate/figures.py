@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from acdnet.data.store import Pair
-from acdnet.evaluate.cases import Case
-from acdnet.evaluate.groups import size_groups
+from acdnet.evaluate.case import Case
 from acdnet.evaluate.metrics import score
 from acdnet.evaluate.run import Evaluation
+from acdnet.evaluate.size_bins import size_groups
+from acdnet.figures import BACKGROUND, FAINT, INK, caption, save, show
+from acdnet.methods.hu_adapter import to_hu
 from acdnet.model.acdnet import Decomposition
-from acdnet.model.border import to_hu
-from acdnet.pictures import BACKGROUND, FAINT, INK, caption, save, show
 from acdnet.units import HU_CEILING, HU_PER_UNIT
 
 WINDOW_HU = (-175.0, 275.0)
@@ -34,7 +34,7 @@ PANELS = 7
 
 def draw_panels(evaluation: Evaluation, path: Path) -> None:
     """Draw each case: truth and every method with its scores, metal in red. Many methods take several rows."""
-    names = [one.name for one in evaluation.methods]
+    names = [one.label for one in evaluation.methods]
     high = -(-(len(names) + 1) // PANELS)  # rows of a case, as even as they can be
     wide = -(-(len(names) + 1) // high)
     figure, axes = _grid(high * len(evaluation.shown), wide, 2.4, 2.75)
@@ -109,10 +109,10 @@ def draw_sizes(evaluation: Evaluation, path: Path) -> None:
     axis: Any = figure.add_subplot(1, 1, 1, facecolor=BACKGROUND)
     groups = size_groups([result.metal_pixels for result in evaluation.results])[::-1]
     for n, one in enumerate(evaluation.methods):
-        parts = [[r for r in evaluation.of(one.name) if group.holds(r.metal_pixels)] for group in groups]
+        parts = [[r for r in evaluation.of(one.label) if group.holds(r.metal_pixels)] for group in groups]
         psnr = [np.mean([r.scores.window_psnr for r in part]) for part in parts]
         colour, style = COLOURS[n % len(COLOURS)], STYLES[n // len(COLOURS) % len(STYLES)]
-        axis.plot(psnr, color=colour, label=one.name, linewidth=2, linestyle=style, marker="o", markersize=4)
+        axis.plot(psnr, color=colour, label=one.label, linewidth=2, linestyle=style, marker="o", markersize=4)
     axis.set_xticks(range(len(groups)), [group.title for group in groups])
     axis.set_xlabel("metal", color=INK)
     axis.set_ylabel("PSNR, window (dB)", color=INK)

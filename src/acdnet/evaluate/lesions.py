@@ -7,6 +7,7 @@ put in. 1 is perfect; less means that the method took the disc for an artifact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,10 +15,8 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt, gaussian_filter
 
 from acdnet.data.store import Pair
-from acdnet.evaluate.cases import Case
-from acdnet.evaluate.contestants import Contestant
-from acdnet.physics.geometry import FanBeam
-from acdnet.physics.measured import Measured
+from acdnet.evaluate.case import Case
+from acdnet.methods.method import Method
 
 DIAMETER_MM, CONTRAST_HU = 4.0, 40.0
 NEAR_MM = (8.0, 25.0)
@@ -40,7 +39,7 @@ class Retention:
     kept: float
 
 
-def lesion_retention(case: Case, methods: list[Contestant], rng: np.random.Generator) -> list[Retention]:
+def lesion_retention(case: Case, methods: Sequence[Method], rng: np.random.Generator) -> list[Retention]:
     """Put a disc near metal and one far from it, and one into the slice without metal; measure what is kept of each."""
     found = []
     case = replace(case, sinogram=None, protocol="clinical", pixel_mm=case.pixel_mm or ASSUMED_PIXEL_MM)  # images only
@@ -48,11 +47,12 @@ def lesion_retention(case: Case, methods: list[Contestant], rng: np.random.Gener
         discs = {place: disc for place in places if (disc := draw_disc(case, place, rng)) is not None}
         changed = {place: with_disc(subject, disc) for place, disc in discs.items()}
         for one in methods if discs else ():
-            without = one.run(subject)
+            without = one(subject.measurement(one.device)).image_hu
             for place, disc in discs.items():
-                difference, weight = one.run(changed[place]) - without, disc / disc.sum()
+                image = one(changed[place].measurement(one.device)).image_hu
+                difference, weight = image - without, disc / disc.sum()
                 kept = float((difference * weight).sum() / (CONTRAST_HU * (disc * weight).sum()))
-                found.append(Retention(case.info.name, one.name, place, kept))
+                found.append(Retention(case.info.name, one.label, place, kept))
     return found
 
 
@@ -80,12 +80,11 @@ def draw_disc(case: Case, place: str, rng: np.random.Generator) -> NDArray[np.fl
 
 
 def with_disc(case: Case, disc: NDArray[np.float32]) -> Case:
-    """Add a disc to the tissue of a case; what LI makes of it is computed anew."""
+    """Add a disc to the tissue of a case."""
     pair, added = case.pair, CONTRAST_HU * disc
     tissue = np.where(pair.metal, 0.0, added).astype(np.float32)
     clean, corrupted = pair.clean + added, pair.corrupted + tissue
-    li = pair.li + _li_change(case, tissue)
-    return replace(case, pair=Pair(clean, corrupted, li, pair.metal))
+    return replace(case, pair=replace(pair, clean=clean, corrupted=corrupted))
 
 
 def without_metal(case: Case) -> Case:
@@ -93,12 +92,3 @@ def without_metal(case: Case) -> Case:
     pair = case.pair
     nothing = np.zeros_like(pair.metal)
     return replace(case, pair=Pair(pair.clean, pair.clean, pair.clean, nothing))
-
-
-def _li_change(case: Case, tissue: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return what LI makes of the disc alone: LI and reconstruction are linear."""
-    if not case.pair.metal.any():
-        return tissue
-    geometry = FanBeam.around(len(tissue), (case.pixel_mm or ASSUMED_PIXEL_MM) / 10)
-    measured = Measured.from_image(tissue - 1000.0, case.pair.metal, geometry)
-    return np.asarray(measured.reconstruct(measured.interpolated()) + 1000.0, np.float32)

@@ -82,7 +82,7 @@ def write_report(evaluation: Evaluation, kept: list[Retention], out: Path, about
 
 def write_unfinished(evaluation: Evaluation, out: Path) -> Path | None:
     """Keep the single scores of the cases that all methods have, where an evaluation was stopped; None without any."""
-    cases = [len(evaluation.of(one.name)) for one in evaluation.methods]
+    cases = [len(evaluation.of(one.label)) for one in evaluation.methods]
     rows = [result.row() for result in evaluation.results[: min(cases) * len(cases)]]
     if not rows:
         return None
@@ -104,10 +104,10 @@ def write_cases(evaluation: Evaluation, out: Path) -> Path:
     arrays: dict[str, NDArray[Any]] = {}
     for n, (case, images) in enumerate(evaluation.shown):
         for k, one in enumerate(evaluation.methods):
-            arrays[f"{n}/m{k}"] = _int16(np.where(case.pair.metal, case.pair.corrupted, images[one.name]))
+            arrays[f"{n}/m{k}"] = _int16(np.where(case.pair.metal, case.pair.corrupted, images[one.label]))
         arrays[f"{n}/clean"], arrays[f"{n}/metal"] = _int16(case.pair.clean), case.pair.metal
     arrays["cases"] = np.array([case.info.name for case, _ in evaluation.shown])
-    arrays["methods"] = np.array([one.name for one in evaluation.methods])
+    arrays["methods"] = np.array([one.label for one in evaluation.methods])
     arrays["pixel_mm"] = np.array([case.pixel_mm or math.nan for case, _ in evaluation.shown])
     buffer = BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]

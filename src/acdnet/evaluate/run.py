@@ -9,19 +9,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.baselines.method import method
 from acdnet.data.pairs import PairSet, mark, some_of
 from acdnet.errors import InputRefused
-from acdnet.evaluate.cases import Case
-from acdnet.evaluate.contestants import Contestant
+from acdnet.evaluate.case import BENCHMARK, Case
 from acdnet.evaluate.metrics import Scores, score
-from acdnet.evaluate.untouched import Change, needless
+from acdnet.evaluate.off_target import Change, needless
+from acdnet.methods.classical import ClassicalMethod
+from acdnet.methods.method import Method
 
 AREAS = ("body", "soft", "bone", "ring")
 
 
 @dataclass(frozen=True)
-class Result:
+class CaseScores:
     """The score of one method on one case."""
 
     case: str
@@ -56,11 +56,11 @@ class Result:
 class Evaluation:
     """All results, and some images to look at."""
 
-    methods: list[Contestant]
-    results: list[Result] = field(default_factory=list)
+    methods: list[Method]
+    results: list[CaseScores] = field(default_factory=list)
     shown: list[tuple[Case, dict[str, NDArray[np.float32]]]] = field(default_factory=list)
 
-    def of(self, method: str) -> list[Result]:
+    def of(self, method: str) -> list[CaseScores]:
         """Return the results of a method, in the order of the cases."""
         return [result for result in self.results if result.method == method]
 
@@ -77,23 +77,30 @@ def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int =
         li_seconds = _seconds_of_li(case)
         for one in evaluation.methods:
             start = time.perf_counter()
-            image = one.run(replace(case))  # a fresh one: nobody profits from what was projected before
-            seconds = time.perf_counter() - start + (li_seconds if one.starts_from_li and case.li_is_given else 0.0)
+            image = one(case.measurement(one.device)).image_hu
+            seconds = time.perf_counter() - start + (li_seconds if _takes_given_li(one, case) else 0.0)
             if not np.isfinite(image[~case.pair.metal]).all():
-                raise InputRefused(f"{case.info.name}: {one.name} makes numbers of it that are not finite")
+                raise InputRefused(f"{case.info.name}: the result of {one.label} holds values that are not finite")
             scores = score(image, case.pair.clean, case.pair.metal)
             needed = needless(image, case) if case.protocol == "clinical" else {}
-            found = Result(case.info.name, case.metal_pixels, one.name, seconds, scores, needed, case.info.patient)
+            found = CaseScores(case.info.name, case.metal_pixels, one.label, seconds, scores, needed, case.info.patient)
             evaluation.results.append(found)
-            images[one.name] = image
+            images[one.label] = image
         if index in shown:
             evaluation.shown.append((case, images))
         yield done
 
 
+def _takes_given_li(method: Method, case: Case) -> bool:
+    """Tell whether a method takes the LI image of the pair instead of computing it."""
+    return method.starts_from.endswith("LI") or method.name == "li" if case.protocol == BENCHMARK else False
+
+
 def _seconds_of_li(case: Case) -> float:
-    """Time LI from what the other methods are given, too: raw data where there are any, else the image."""
-    projected = case.protocol == "syndeeplesion" and case.sinogram is None
+    """Time LI from what methods are given: raw data where there are any, else the image."""
+    measurement = replace(case.measurement(), given={})
+    if measurement.raw is None:
+        measurement = replace(measurement, needs_raw=False)
     start = time.perf_counter()
-    method("li")(case.from_image() if projected else replace(case).measured)
+    ClassicalMethod("li", "LI")(measurement)
     return time.perf_counter() - start

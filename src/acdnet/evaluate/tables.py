@@ -11,11 +11,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from acdnet.evaluate.groups import Group, size_groups
 from acdnet.evaluate.lesions import CONTRAST_HU, DIAMETER_MM, FAR_MM, NEAR_MM, Retention
-from acdnet.evaluate.run import AREAS, Evaluation, Result
+from acdnet.evaluate.off_target import ARTIFACT_HU, TISSUES, over_pixels, over_slices
+from acdnet.evaluate.run import AREAS, CaseScores, Evaluation
+from acdnet.evaluate.size_bins import Group, size_groups
 from acdnet.evaluate.statistics import by_patient, compare
-from acdnet.evaluate.untouched import ARTIFACT_HU, TISSUES, over_pixels, over_slices
 
 SEPARATOR = " / "
 """Between two numbers of one cell."""
@@ -58,11 +58,11 @@ def ranked(values: Sequence[float], column: int, place: int = 0, least: bool = F
 
 def table_one(evaluation: Evaluation, convention: str) -> Sheet:
     """Return Table 1 of the paper in one convention: methods by metal size, largest first, and the average."""
-    groups = size_groups([result.metal_pixels for result in evaluation.of(evaluation.methods[0].name)])
+    groups = size_groups([result.metal_pixels for result in evaluation.of(evaluation.methods[0].label)])
     columns = ["method", *(group.title for group in groups), "average"]
-    values = [_by_group(evaluation.of(one.name), groups, convention) for one in evaluation.methods]
+    values = [_by_group(evaluation.of(one.label), groups, convention) for one in evaluation.methods]
     rows = [
-        [one.name, *(_text(cell, convention) for cell in cells)]
+        [one.label, *(_text(cell, convention) for cell in cells)]
         for one, cells in zip(evaluation.methods, values, strict=True)
     ]
     ranks: Ranks = {}
@@ -72,12 +72,12 @@ def table_one(evaluation: Evaluation, convention: str) -> Sheet:
     return Sheet(f"By metal size ({convention})", NOTES[convention] + RANKED, columns, rows, ranks)
 
 
-def _by_group(results: list[Result], groups: list[Group], convention: str) -> list[tuple[float, float]]:
+def _by_group(results: list[CaseScores], groups: list[Group], convention: str) -> list[tuple[float, float]]:
     parts = [[r for r in results if group.holds(r.metal_pixels)] for group in groups]
     return [_mean(part, convention) for part in (*parts, results)]
 
 
-def _mean(results: list[Result], convention: str) -> tuple[float, float]:
+def _mean(results: list[CaseScores], convention: str) -> tuple[float, float]:
     if area := AREA_OF.get(convention):  # it may be missing in an image
         return _known([r.scores.rmse[area] for r in results]), _known([r.scores.mae[area] for r in results])
     pairs = [(getattr(r.scores, f"{convention}_psnr"), getattr(r.scores, f"{convention}_ssim")) for r in results]
@@ -98,7 +98,7 @@ def _text(cell: tuple[float, float], convention: str) -> str:
 
 def table_regions(evaluation: Evaluation) -> Sheet:
     """Return RMSE and MAE in HU by region."""
-    found = [evaluation.of(one.name) for one in evaluation.methods]
+    found = [evaluation.of(one.label) for one in evaluation.methods]
     values = [
         [
             (_known([r.scores.rmse[area] for r in results]), _known([r.scores.mae[area] for r in results]))
@@ -107,7 +107,7 @@ def table_regions(evaluation: Evaluation) -> Sheet:
         for results in found
     ]
     rows = [
-        [one.name, *(_text(cell, "hu") for cell in cells)]
+        [one.label, *(_text(cell, "hu") for cell in cells)]
         for one, cells in zip(evaluation.methods, values, strict=True)
     ]
     ranks: Ranks = {}
@@ -122,9 +122,9 @@ def table_needless(evaluation: Evaluation) -> Sheet:
     """Return how much each method changes what needs no change."""
     rows = []
     for one in evaluation.methods:
-        found = evaluation.of(one.name)
+        found = evaluation.of(one.label)
         changes = [[r.needless[tissue] for r in found if tissue in r.needless] for tissue in TISSUES]
-        rows.append([one.name, *(_hu(mean(change)) for change in changes for mean in (over_slices, over_pixels))])
+        rows.append([one.label, *(_hu(mean(change)) for change in changes for mean in (over_slices, over_pixels))])
     where = f"over {FAR_MM / 10:g} cm from metal and where the artifact is below {ARTIFACT_HU:g} HU"
     note = (
         f"mean absolute change in HU, {where}: the mean of the slices' means, in which a few pixels amid streaks "
@@ -142,11 +142,11 @@ def table_two(evaluation: Evaluation) -> Sheet:
     """Return Table 2 of the paper, parameters and seconds a slice, here on this machine; and what a network learnt."""
     rows = []
     for one in evaluation.methods:
-        seconds = statistics.median(result.seconds for result in evaluation.of(one.name))
+        seconds = statistics.median(result.seconds for result in evaluation.of(one.label))
         cost = [f"{one.parameters:,}" if one.parameters else "-", f"{seconds:.3f}"]
         t = one.training
         learnt = [t.protocol, f"{t.patches_seen:,}", f"{t.hours:g}"] if t else ["-"] * 3
-        rows.append([one.name, *cost, one.begins_with or "-", *learnt])
+        rows.append([one.label, *cost, one.starts_from or "-", *learnt])
     note = (
         "median seconds a slice on this machine's CPU, from raw data where there are any, else from the image; "
         "networks include what they begin with. Examples are patches of different sizes, or whole slices; hours are "
@@ -159,13 +159,13 @@ def table_two(evaluation: Evaluation) -> Sheet:
 def table_tests(evaluation: Evaluation, convention: str) -> Sheet:
     """Return p-values of every method against the best, over images and over patients: of PSNR, or RMSE in HU."""
     area = AREA_OF.get(convention)
-    found = {one.name: evaluation.of(one.name) for one in evaluation.methods}
+    found = {one.label: evaluation.of(one.label) for one in evaluation.methods}
     values = {
         name: [r.scores.rmse[area] if area else getattr(r.scores, f"{convention}_psnr") for r in results]
         for name, results in found.items()
     }
     whole = [not any(map(math.isnan, of_image)) for of_image in zip(*values.values(), strict=True)]
-    patients = list(compress((r.patient for r in found[evaluation.methods[0].name]), whole))
+    patients = list(compress((r.patient for r in found[evaluation.methods[0].label]), whole))
     values = {name: list(compress(of_method, whole)) for name, of_method in values.items()}
     means = {name: statistics.fmean(of_method) if of_method else math.nan for name, of_method in values.items()}
     top = (min if area else max)(means, key=means.__getitem__)

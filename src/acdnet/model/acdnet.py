@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -42,11 +43,20 @@ def join(parts: list[Decomposition]) -> Decomposition:
     if len(parts) == 1:
         return parts[0]
 
-    def together(name: str) -> tuple[Tensor, ...]:
-        return tuple(torch.cat(step) for step in zip(*(getattr(part, name) for part in parts), strict=True))
+    def joined(name: str) -> Any:
+        values = [getattr(one, name) for one in parts]
+        return torch.cat(values) if name == "image" else tuple(map(torch.cat, zip(*values, strict=True)))
 
-    many = {field.name: together(field.name) for field in fields(Decomposition) if field.name != "image"}
-    return Decomposition(image=torch.cat([part.image for part in parts]), **many)  # type: ignore[arg-type]
+    return Decomposition(**{field.name: joined(field.name) for field in fields(Decomposition)})
+
+
+def part(found: Decomposition, n: int) -> Decomposition:
+    """Return the decomposition of image n of a batch."""
+
+    def alone(values: Any) -> Any:
+        return values[n : n + 1] if isinstance(values, Tensor) else tuple(value[n : n + 1] for value in values)
+
+    return Decomposition(**{field.name: alone(getattr(found, field.name)) for field in fields(Decomposition)})
 
 
 class ACDNet(nn.Module):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from acdnet.model.trunk import Trunk
+from acdnet.model.residual import Trunk
 
 ROW_NORM_FLOOR = 1e-6
 """Added to the norm of a row of K: a row that ReLU made zero stays zero instead of NaN."""

@@ -49,19 +49,19 @@ class State(NamedTuple):
     A: Tensor
 
 
-def shared(L: Tensor, together: int) -> Tensor:
-    """Add up the correlations, B x N x d, of every `together` consecutive images: they are parts of one scan."""
-    if together == 1:
+def shared(L: Tensor, images: int) -> Tensor:
+    """Add up the correlations, B x N x d, of every so many consecutive images: they are parts of one scan."""
+    if images == 1:
         return L
     B, N, d = L.shape
-    return L.view(B // together, together, N, d).sum(1, keepdim=True).expand(-1, together, -1, -1).reshape(B, N, d)
+    return L.view(B // images, images, N, d).sum(1, keepdim=True).expand(-1, images, -1, -1).reshape(B, N, d)
 
 
 class Stage(nn.Module):
     """K, M and X updated once each, in the order of the config. `D` comes in already divided by its scale.
 
-    In training, every `together` consecutive images of a batch are patches of one scan and share its K. A patch with a
-    K of its own would fit it to the few streaks it shows, which a whole image cannot.
+    In training, every `patches_per_pair` consecutive images of a batch are patches of one scan and share its K. A patch
+    with a K of its own would fit it to the few streaks it shows, which a whole image cannot.
 
     `finds_K` marks a first stage that begins with K: it meets K = 0 and A = 0 and goes a step of one, so that
     its eta_K has nothing to do. It is kept, frozen, because published checkpoints have one for every stage.
@@ -71,7 +71,7 @@ class Stage(nn.Module):
         super().__init__()
         self.order = config.order
         self.finds_K = finds_K
-        self.together = 1
+        self.patches_per_pair = 1
         self.eta_K = nn.Parameter(torch.tensor(ETA_K), requires_grad=not finds_K)
         self.eta_M = nn.Parameter(torch.tensor(ETA_M))
         self.eta_X = nn.Parameter(torch.tensor(ETA_X))
@@ -93,7 +93,7 @@ class Stage(nn.Module):
     def k_step(self, D: Tensor, s: State, observed: Observation) -> State:
         """Update K, Eq. (10)."""
         R = observed.residual(s.X, s.A)
-        K = self.prox_K(s.K + self._step_K(R) * shared(correlate(D, s.M, R), self._together()))
+        K = self.prox_K(s.K + self._step_K(R) * shared(correlate(D, s.M, R), self._sharing()))
         return s._replace(K=K, A=synthesise(mix(D, K), s.M))
 
     def m_step(self, D: Tensor, s: State, observed: Observation) -> State:
@@ -110,8 +110,8 @@ class Stage(nn.Module):
         return s._replace(X=X, P=P)
 
     def _step_K(self, R: Tensor) -> Tensor | float:
-        pixels = R.shape[-2] * R.shape[-1] * self._together()
+        pixels = R.shape[-2] * R.shape[-1] * self._sharing()
         return 1.0 if self.finds_K else self.eta_K / (K_STEP_SCALE * pixels)
 
-    def _together(self) -> int:
-        return self.together if self.training else 1
+    def _sharing(self) -> int:
+        return self.patches_per_pair if self.training else 1

@@ -47,7 +47,7 @@ class Start(nn.Module):
         self.prox_X0 = ProxX(N_p, blocks, coarse)
         self.prox_X = nn.ModuleList(ProxX(N_p, blocks, coarse) for _ in range(2))
         self.prox_M = nn.ModuleList(ProxM(N, blocks) for _ in range(2))
-        self.together = 1
+        self.patches_per_pair = 1
         self.prox_K = None if config.order.startswith("K") else ProxK(N, config.d)
 
     def forward(self, D: Tensor, X_li: Tensor, observed: Observation) -> Started:
@@ -73,5 +73,5 @@ class Start(nn.Module):
         if self.prox_K is None:
             return D.new_zeros(M.shape[0], M.shape[1], D.shape[0]), torch.zeros_like(X)
         L = correlate(D, M, observed.residual(X, torch.zeros_like(X)))
-        K = self.prox_K(shared(L, self.together if self.training else 1))
+        K = self.prox_K(shared(L, self.patches_per_pair if self.training else 1))
         return K, synthesise(mix(D, K), M)

@@ -1,26 +1,20 @@
 r"""The weighted convolutional dictionary model, Eq. (2): A = (D * K) (x) M, and its adjoints.
 
 `(x)` is what torch calls `conv2d` with zero padding p // 2. The number <C (x) M, R> is linear in each of C, M and R;
-the three operators below are its derivatives in R, in M and in C, and so the gradient of each one is made of the
-other two. All are computed with real FFTs of zero-padded images: the same numbers as by direct convolution
-(`acdnet.model.direct`), at a cost that does not grow with the size of the kernels.
+`synthesise`, `analyse` and `lags` are its derivatives in R, in M and in C.
 
 Shapes: D is d x p x p, K is B x N x d, C is B x N x p x p, M is B x N x H x W, R and A are B x 1 x H x W.
 """
 
 from __future__ import annotations
 
-import math
-import threading
-import weakref
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
 
 import torch
-from scipy.fft import next_fast_len
 from torch import Tensor
-
-from acdnet.model import direct
+from torch.nn import functional as F
 
 
 def mix(D: Tensor, K: Tensor) -> Tensor:
@@ -30,18 +24,12 @@ def mix(D: Tensor, K: Tensor) -> Tensor:
 
 def synthesise(C: Tensor, M: Tensor) -> Tensor:
     """Place the kernels by the maps and add up: C (x) M."""
-    if torch.compiler.is_exporting():
-        return direct.synthesise(C, M)
-    A: Tensor = _Synthesise.apply(C, M)  # type: ignore[no-untyped-call]
-    return A
+    return _operators.synthesise(C, M)
 
 
 def analyse(C: Tensor, R: Tensor) -> Tensor:
     """Apply the adjoint of `synthesise` in M: C (x)^T R."""
-    if torch.compiler.is_exporting():
-        return direct.analyse(C, R)
-    M: Tensor = _Analyse.apply(C, R)  # type: ignore[no-untyped-call]
-    return M
+    return _operators.analyse(C, R)
 
 
 def correlate(D: Tensor, M: Tensor, R: Tensor) -> Tensor:
@@ -49,124 +37,54 @@ def correlate(D: Tensor, M: Tensor, R: Tensor) -> Tensor:
 
     They are the lags of M and R, contracted with D; the N * d images D[i] (x) M[b,n] are never built.
     """
-    p = D.shape[-1]
-    exporting = torch.compiler.is_exporting()
-    L: Tensor = direct.lags(M, R, p) if exporting else _Lags.apply(M, R, p)  # type: ignore[no-untyped-call]
-    return torch.einsum("bnpq,ipq->bni", L, D)
+    return torch.einsum("bnpq,ipq->bni", _operators.lags(M, R, D.shape[-1]), D)
 
 
-class _Synthesise(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, C: Tensor, M: Tensor) -> Tensor:
-        ctx.save_for_backward(C, M)
-        return _synthesise(C, M)
+class Operators(NamedTuple):
+    """One way to compute the operators; `acdnet.fast.fft_wcd` has another, with the same numbers."""
 
-    @staticmethod
-    def backward(ctx: Any, G: Tensor) -> tuple[Tensor, Tensor]:
-        C, M = ctx.saved_tensors
-        return _lags(M, G, C.shape[-1]), _analyse(C, G)
-
-
-class _Analyse(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, C: Tensor, R: Tensor) -> Tensor:
-        ctx.save_for_backward(C, R)
-        return _analyse(C, R)
-
-    @staticmethod
-    def backward(ctx: Any, G: Tensor) -> tuple[Tensor, Tensor]:
-        C, R = ctx.saved_tensors
-        return _lags(G, R, C.shape[-1]), _synthesise(C, G)
-
-
-class _Lags(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, M: Tensor, R: Tensor, p: int) -> Tensor:
-        ctx.save_for_backward(M, R)
-        return _lags(M, R, p)
-
-    @staticmethod
-    def backward(ctx: Any, G: Tensor) -> tuple[Tensor, Tensor, None]:
-        M, R = ctx.saved_tensors
-        return _analyse(G, R), _synthesise(G, M), None
+    synthesise: Callable[[Tensor, Tensor], Tensor]
+    analyse: Callable[[Tensor, Tensor], Tensor]
+    lags: Callable[[Tensor, Tensor, int], Tensor]
 
 
 def _synthesise(C: Tensor, M: Tensor) -> Tensor:
-    size = _padded(M, C.shape[-1])
-    turned = C.flip(-2, -1)  # correlating is convolving with the kernel turned by half a turn
-    spectrum = (_of_maps(M, size) * _of_kernels(turned, size)).sum(dim=1, keepdim=True)
-    return _central(_irfft(spectrum, size), M, C)
+    """Compute C (x) M as one grouped convolution, a group per sample."""
+    B, N, H, W = M.shape
+    return F.conv2d(M.reshape(1, B * N, H, W), C, padding=C.shape[-1] // 2, groups=B).reshape(B, 1, H, W)
 
 
 def _analyse(C: Tensor, R: Tensor) -> Tensor:
-    size = _padded(R, C.shape[-1])
-    return _central(_irfft(_rfft(R, size) * _of_kernels(C, size), size), R, C)
+    """Compute C (x)^T R: the convolution with every kernel turned by half a turn."""
+    B, N, p, _ = C.shape
+    turned = C.flip(-2, -1).reshape(B * N, 1, p, p)
+    _, _, H, W = R.shape
+    return F.conv2d(R.reshape(1, B, H, W), turned, padding=p // 2, groups=B).reshape(B, N, H, W)
 
 
 def _lags(M: Tensor, R: Tensor, p: int) -> Tensor:
-    """Correlate M and R at the p x p shifts of a kernel, B x N x p x p."""
-    size = _padded(M, p)
-    circular = _irfft(_of_maps(M, size) * _rfft(R, size).conj(), size)
-    shift = torch.arange(p, device=M.device) - p // 2
-    return circular[..., shift[:, None], shift]
+    """Correlate M and R at p x p shifts: the convolution of M, padded, with R as its kernel; B x N x p x p."""
+    padded = F.pad(M, (p // 2,) * 4).transpose(0, 1)
+    return F.conv2d(padded, R, groups=R.shape[0]).transpose(0, 1)
 
 
-def _padded(image: Tensor, p: int) -> tuple[int, int]:
-    """Choose a size at which circular convolution equals zero-padded convolution and the FFT is fast."""
-    H, W = (next_fast_len(side + p - 1, real=True) for side in image.shape[-2:])
-    return H, W
+PLAIN = Operators(_synthesise, _analyse, _lags)
+"""The operators as they are written."""
+_operators = PLAIN
 
 
-def _rfft(x: Tensor, size: tuple[int, int]) -> Tensor:
-    spectrum: Tensor = torch.fft.rfft2(x, s=size)
-    return spectrum
+def use(operators: Operators) -> Operators:
+    """Let all networks of this process compute by the given operators; return those that they computed by before."""
+    global _operators
+    before, _operators = _operators, operators
+    return before
 
 
-class _Known(threading.local):
-    """The maps whose spectrum was wanted last, in this thread, and the spectrum."""
-
-    maps: weakref.ref[Tensor] | None = None
-    size: tuple[int, int] = (0, 0)
-    spectrum = torch.empty(0)
-
-
-_known = _Known()
-
-
-def _of_maps(M: Tensor, size: tuple[int, int]) -> Tensor:
-    """Return the same as `_rfft`; in inference it is kept, as a stage needs it of the same maps three times.
-
-    Nobody may change maps in place there.
-    """
-    if not torch.is_inference_mode_enabled():
-        return _rfft(M, size)
-    if _known.maps is None or _known.maps() is not M or _known.size != size:
-        _known.maps, _known.size, _known.spectrum = weakref.ref(M), size, _rfft(M, size)
-    return _known.spectrum
-
-
-def _of_kernels(C: Tensor, size: tuple[int, int]) -> Tensor:
-    """Return the same as `_rfft`, for kernels: nearly all of it would be zeros, and two matrix products are faster."""
-    (H, W), p = size, C.shape[-1]
-    rows, columns = _waves(H, p, C.dtype, C.device), _waves(W, p, C.dtype, C.device)[: W // 2 + 1]
-    return rows @ (C.to(rows.dtype) @ columns.T)
-
-
-@lru_cache(maxsize=16)
-def _waves(length: int, p: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Return the first p columns of the matrix of a Fourier transform."""
-    with torch.inference_mode(mode=False):  # what is kept has to serve training, too
-        turns = torch.outer(torch.arange(length), torch.arange(p)).remainder(length).double() / length
-        waves = torch.polar(torch.ones_like(turns), -2 * math.pi * turns)
-        return waves.to(device, dtype.to_complex())
-
-
-def _irfft(spectrum: Tensor, size: tuple[int, int]) -> Tensor:
-    x: Tensor = torch.fft.irfft2(spectrum, s=size)
-    return x
-
-
-def _central(full: Tensor, image: Tensor, kernel: Tensor) -> Tensor:
-    """Cut a full convolution down to the pixels of the image."""
-    c = kernel.shape[-1] // 2
-    return full[..., c : c + image.shape[-2], c : c + image.shape[-1]].contiguous()
+@contextmanager
+def computed_by(operators: Operators) -> Iterator[None]:
+    """Use other operators for a while."""
+    before = use(operators)
+    try:
+        yield
+    finally:
+        use(before)

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from acdnet.errors import ConfigError, MissingExtra
+from acdnet.errors import ConfigError
 from acdnet.physics.materials import MATERIALS
 from acdnet.units import WATER_MU
 
@@ -69,20 +69,6 @@ def beam(name: str) -> Beam:
     if name not in _table():
         raise ConfigError(f"no spectrum {name!r}; there are {', '.join(_table())}")
     return _table()[name]
-
-
-def compute_spectrum(kvp: float, aluminium_mm: float = 3.0, titanium_mm: float = 0.9, anode: float = 10.0) -> Beam:
-    """Compute a tungsten spectrum with SpekPy, for tube voltages and filters that are not in the table."""
-    try:
-        import spekpy
-    except ImportError as error:
-        raise MissingExtra("computing a spectrum", "spekpy") from error
-    model = spekpy.Spek(kvp=kvp, th=anode, physics="casim", dk=1.0, shift=0)
-    model.filter("Al", aluminium_mm).filter("Ti", titanium_mm)
-    found, photons = model.get_spectrum(edges=False)
-    keV = np.arange(20.0, kvp + 1.0)
-    weight = np.interp(keV, found, photons, right=0.0)
-    return Beam(f"{kvp:g} kVp", tuple(keV), tuple(weight / weight.sum()))
 
 
 def transmitted(paths: dict[str, Tensor], source: Beam) -> Tensor:

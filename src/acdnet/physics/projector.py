@@ -1,7 +1,7 @@
 """Line integrals (P), their transpose, and weighted back-projection, as differentiable tensor operations.
 
 All take and return stacks of any leading shape: images ... x size x size, sinograms ... x views x bins. On CPUs
-the loops of `loops` run in threads; elsewhere the same steps run as tensor operations.
+the compiled loops of `kernels.cpu` run in threads; elsewhere the tensor operations of `kernels.torch` do the same.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from acdnet.compiled import shared_out
-from acdnet.physics import loops, steps
+from acdnet.fast.jit import shared_out
 from acdnet.physics.geometry import FanBeam
-from acdnet.physics.symmetry import image_from_lanes, image_lanes, sinogram_from_lanes, sinogram_lanes
+from acdnet.physics.kernels import cpu as cpu_kernels
+from acdnet.physics.kernels import torch as torch_kernels
+from acdnet.physics.kernels.symmetry import image_from_lanes, image_lanes, sinogram_from_lanes, sinogram_lanes
 
 BORDER = (1, 2)
 """Zero cells before and after a row: a sample takes two neighbours, and may lie just outside."""
@@ -111,11 +112,11 @@ def _rays(images: Tensor, g: FanBeam) -> Tensor:
     out = source.new_zeros(len(source), views, g.bins, source.shape[-1])
     for n, block in enumerate(source):
         if _compiled(images):
-            rays = partial(_run, partial(loops.rays, block.numpy(), *_extent(block)), table, out[n].numpy())
+            rays = partial(_run, partial(cpu_kernels.rays, block.numpy(), *_extent(block)), table, out[n].numpy())
             shared_out(views, rays)
         else:
             for view, first in enumerate(table.first):
-                steps.rays(block[None], table.x(view, g.size).to(block.device), out[n : n + 1, view, first:])
+                torch_kernels.rays(block[None], table.x(view, g.size).to(block.device), out[n : n + 1, view, first:])
     out *= torch.from_numpy(table.length).to(out)[..., None]
     return sinogram_from_lanes(out, len(images), g.views)
 
@@ -127,11 +128,13 @@ def _rays_transposed(sinograms: Tensor, g: FanBeam) -> Tensor:
     out = source.new_zeros(len(source), g.size, sum(BORDER) + g.size, source.shape[-1])
     for n, block in enumerate(source):
         if _compiled(sinograms):
-            shared_out(g.size, partial(_run, partial(loops.rays_transposed, block.numpy()), table, out[n].numpy()))
+            shared_out(
+                g.size, partial(_run, partial(cpu_kernels.rays_transposed, block.numpy()), table, out[n].numpy())
+            )
         else:
             for view, first in enumerate(table.first):
                 x = table.x(view, g.size).to(block.device)
-                steps.rays_transposed(block[None, view, first:], x, out[n : n + 1])
+                torch_kernels.rays_transposed(block[None, view, first:], x, out[n : n + 1])
     return image_from_lanes(out[:, :, BORDER[0] : -BORDER[1]], len(sinograms))
 
 
@@ -153,12 +156,12 @@ def _pixels(sinograms: Tensor, g: FanBeam, power: int) -> Tensor:
     cos, sin = np.cos(g.angles), np.sin(g.angles)
     for n, block in enumerate(source):
         if _compiled(sinograms):
-            loop = partial(loops.pixels, block.numpy(), cos, sin, g.source, g.pitch, power, out[n].numpy())
+            loop = partial(cpu_kernels.pixels, block.numpy(), cos, sin, g.source, g.pitch, power, out[n].numpy())
             shared_out(g.size, loop)
         else:
             for view in range(g.views // 8):
                 s, weight = _seen(g, view, power, block.device)
-                steps.pixels(block[None, view], s, weight, out[n : n + 1])
+                torch_kernels.pixels(block[None, view], s, weight, out[n : n + 1])
     return image_from_lanes(out, len(sinograms))
 
 
@@ -168,12 +171,14 @@ def _pixels_transposed(images: Tensor, g: FanBeam, power: int) -> Tensor:
     cos, sin = np.cos(g.angles), np.sin(g.angles)
     for n, block in enumerate(source):
         if _compiled(images):
-            loop = partial(loops.pixels_transposed, block.numpy(), cos, sin, g.source, g.pitch, power, out[n].numpy())
+            loop = partial(
+                cpu_kernels.pixels_transposed, block.numpy(), cos, sin, g.source, g.pitch, power, out[n].numpy()
+            )
             shared_out(g.views // 8, loop)
         else:
             for view in range(g.views // 8):
                 s, weight = _seen(g, view, power, block.device)
-                steps.pixels_transposed(block[None], s, weight, out[n : n + 1, view])
+                torch_kernels.pixels_transposed(block[None], s, weight, out[n : n + 1, view])
     return sinogram_from_lanes(out[:, :, BORDER[0] : -BORDER[1]], len(images), g.views)
 
 

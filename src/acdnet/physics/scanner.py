@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from acdnet.physics.beam import Beam, beam, correct, count, transmitted, water_correction
-from acdnet.physics.fbp import Variant, fbp
+from acdnet.physics.fbp import fbp
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.materials import material
-from acdnet.physics.measured import Measured, attenuation, hounsfield
+from acdnet.physics.measurement import Measurement, RawData, attenuation, hounsfield
 from acdnet.physics.projector import project
 from acdnet.physics.tissue import split
-from acdnet.physics.trace import soften_edges
+from acdnet.physics.trace import interpolate, soften_edges
 from acdnet.units import WATER_MU
 
 Settings = dict[str, str | float]
@@ -50,29 +50,30 @@ class Simulation:
         nothing = np.zeros((0, 0), np.float32)
         return replace(self, sinogram=nothing, li_sinogram=nothing, trace=nothing.astype(bool))
 
-    def told(self, metal: NDArray[np.bool_]) -> Simulation:
-        """Return it as it looks to whoever takes other pixels for the metal: LI is done with these."""
-        measured = Measured.from_image(self.corrupted, metal, self.geometry)
-        filled = measured.interpolated()
+    def with_found_metal(self, metal: NDArray[np.bool_]) -> Simulation:
+        """Return it with other pixels taken for the metal: LI is computed with these."""
+        measurement = Measurement.of_square(self.corrupted, metal, self.geometry)
+        filled = measurement.interpolated()
         return replace(
             self,
-            li=measured.reconstruct(filled),
+            li=measurement.reconstruct(filled),
             metal=metal,
             implant=self.metal,
-            trace=measured.trace.numpy(),
-            sinogram=measured.sinogram.numpy(),
+            trace=measurement.trace.numpy(),
+            sinogram=measurement.sinogram.numpy(),
             li_sinogram=filled.numpy(),
             settings=self.settings | {"found": "yes"},
         )
 
-    def measured(self) -> Measured:
+    def measurement(self) -> Measurement:
         """Return the slice as methods receive it."""
+        if self.settings["protocol"] != "syndeeplesion":
+            return Measurement.of_square(self.corrupted, self.metal, self.geometry)
         if self.sinogram.size == 0:
             raise ValueError("the sinograms were not kept")
-        raw = self.settings["protocol"] == "syndeeplesion"
-        sinogram, trace = torch.from_numpy(self.sinogram), torch.from_numpy(self.trace)
-        variant: Variant = "benchmark" if raw else "textbook"
-        return Measured(self.corrupted, self.metal, sinogram, trace, self.geometry, variant, projected=not raw)
+        raw = RawData(torch.from_numpy(self.sinogram), torch.from_numpy(self.trace), self.geometry)
+        mm = 10 * self.geometry.pixel_cm
+        return Measurement(self.corrupted, self.metal, (mm, mm), raw, scanner=self.geometry)
 
 
 class Scanner(Protocol):
@@ -110,8 +111,7 @@ class BenchmarkScanner:
         share[trace] = transmitted(rays, self.beam)
 
         sinogram = self._measure(share, rng)
-        measured = Measured(self.clean, metal, sinogram, trace, self.geometry, "benchmark")
-        filled = measured.interpolated()
+        filled = interpolate(sinogram, trace)
         corrupted, li = hounsfield(fbp(torch.stack([sinogram, filled]), self.geometry, "benchmark"))
         settings: Settings = {"protocol": "syndeeplesion", "metal": metal_name, "photons": self.PHOTONS}
         return Simulation(
@@ -173,8 +173,8 @@ class ClinicalScanner:
         difference = fbp(change, self.scan, "soft").numpy() * np.float32(1000.0 / WATER_MU)
         corrupted = np.clip(self.clean + difference, self.FLOOR_HU, ceiling)
 
-        measured = Measured.from_image(corrupted, metal, self.geometry)
-        filled = measured.interpolated()
+        measurement = Measurement.of_square(corrupted, metal, self.geometry)
+        filled = measurement.interpolated()
         settings: Settings = {
             "protocol": "clinical",
             "metal": metal_name,
@@ -190,10 +190,10 @@ class ClinicalScanner:
         return Simulation(
             self.clean,
             corrupted,
-            measured.reconstruct(filled),
+            measurement.reconstruct(filled),
             metal,
-            measured.trace.numpy(),
-            measured.sinogram.numpy(),
+            measurement.trace.numpy(),
+            measurement.sinogram.numpy(),
             filled.numpy(),
             self.geometry,
             settings,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acdnet.errors import ConfigError, InputRefused
+from acdnet.limits import as_mask, as_slice, check_not_inverted, check_pixel_mm
 from acdnet.physics.materials import METALS
 from acdnet.physics.scanner import BenchmarkScanner, ClinicalScanner, Scanner, Simulation
 
@@ -13,7 +14,6 @@ PROTOCOLS = ("syndeeplesion", "clinical")
 SMALLEST = 32
 """Side of the smallest slice that is scanned, in pixels."""
 PLAUSIBLE_HU = (-10_000.0, 40_000.0)
-PLAUSIBLE_PIXEL_MM = (0.05, 5.0)
 
 
 def simulate(
@@ -48,17 +48,15 @@ def make_scanner(protocol: str, hu: NDArray[np.float32], pixel_mm: float | None,
         raise ConfigError(f"no protocol {protocol!r}; there are {', '.join(PROTOCOLS)}")
     if pixel_mm is None:
         raise ConfigError("the clinical protocol needs the pixel size (pixel_mm)")
-    low, high = PLAUSIBLE_PIXEL_MM
-    if not low <= pixel_mm <= high:
-        raise ConfigError(f"pixel_mm is {pixel_mm}; it must lie between {low} and {high}")
+    check_pixel_mm((pixel_mm,), "pixel_mm")
     return ClinicalScanner(hu, pixel_mm, rng)
 
 
 def checked_slice(hu: ArrayLike) -> NDArray[np.float32]:
     """Refuse what is not a square slice in HU."""
-    image = np.asarray(hu)
-    if image.ndim != 2 or image.shape[0] != image.shape[1] or image.dtype.kind not in "iuf":
-        raise InputRefused(f"a slice is a square of numbers; this is {image.dtype} of shape {image.shape}")
+    image = as_slice(hu)
+    if image.shape[0] != image.shape[1]:
+        raise InputRefused(f"the slice has the shape {image.shape}; it must be a square")
     if len(image) < SMALLEST:
         raise InputRefused(f"the slice has {len(image)} x {len(image)} pixels; {SMALLEST} are needed at least")
     if not np.isfinite(image).all():
@@ -66,19 +64,15 @@ def checked_slice(hu: ArrayLike) -> NDArray[np.float32]:
     low, high = float(image.min()), float(image.max())
     if low < PLAUSIBLE_HU[0] or high > PLAUSIBLE_HU[1]:
         raise InputRefused(f"the slice runs from {low:g} to {high:g}; these are not Hounsfield units")
-    return image.astype(np.float32)
+    return image
 
 
 def checked_metal(metal: ArrayLike) -> NDArray[np.bool_]:
     """Refuse what is not a mask with metal in it."""
-    mask = np.asarray(metal)
-    if mask.ndim != 2 or mask.dtype.kind not in "biuf":
-        raise InputRefused(f"a metal mask is a picture of numbers; this is {mask.dtype} of shape {mask.shape}")
-    if mask.dtype.kind == "f" and not np.isfinite(mask).all():
-        raise InputRefused("the metal mask has values that are not finite")
-    found: NDArray[np.bool_] = mask > 0
-    if not found.any():
+    mask = as_mask(metal)
+    if mask.ndim != 2:
+        raise InputRefused(f"the metal mask has the shape {mask.shape}; it must be a picture")
+    if not mask.any():
         raise InputRefused("the metal mask is empty: no metal lies inside the image")
-    if found.mean() > 0.5:
-        raise InputRefused(f"the metal mask covers {found.mean():.0%} of the image; is it inverted?")
-    return found
+    check_not_inverted(mask)
+    return mask

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from scipy.ndimage import binary_erosion
 from torch import Tensor
+from torch.nn import functional as F
 
 EDGE_SHARE = 0.25
 """Share of the metal path that the first and the last bin of a run of metal see (partial volume)."""
@@ -15,8 +13,9 @@ EDGE_SHARE = 0.25
 def soften_edges(path: Tensor) -> Tensor:
     """Divide the metal path by four in the first and the last bin of every run of metal along the detector."""
     trace = path > 0
-    inner = binary_erosion(trace.numpy(), np.ones((1,) * (path.ndim - 1) + (3,), bool))
-    return torch.where(trace & ~torch.from_numpy(inner), EDGE_SHARE * path, path)
+    padded = F.pad(trace, (1, 1), value=False)
+    inner = padded[..., :-2] & trace & padded[..., 2:]
+    return torch.where(trace & ~inner, EDGE_SHARE * path, path)
 
 
 def interpolate(sinogram: Tensor, trace: Tensor) -> Tensor:
@@ -29,22 +28,14 @@ def interpolate(sinogram: Tensor, trace: Tensor) -> Tensor:
         raise ValueError("interpolation carries no gradient; call it on sinogram.detach()")
     if sinogram.shape != trace.shape:
         raise ValueError(f"sinogram {tuple(sinogram.shape)} and trace {tuple(trace.shape)} differ in shape")
-    values = sinogram.detach().cpu().double().numpy().reshape(-1, sinogram.shape[-1])
-    hidden = trace.cpu().numpy().reshape(values.shape)
-    filled = _interpolate(values, hidden)
-    return torch.from_numpy(filled).to(sinogram).view(sinogram.shape)
-
-
-def _interpolate(values: NDArray[np.float64], hidden: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Interpolate all views at once: for each bin, the nearest bin outside the trace before and after it."""
-    bins = values.shape[1]
-    at = np.arange(bins)
-    before = np.maximum.accumulate(np.where(hidden, -1, at), axis=1)
-    after = np.minimum.accumulate(np.where(hidden, bins, at)[:, ::-1], axis=1)[:, ::-1]
-    view, bin_ = np.nonzero(hidden & ((before >= 0) | (after < bins)))
-    left, right = before[view, bin_], after[view, bin_]
-    left, right = np.where(left < 0, right, left), np.where(right >= bins, left, right)
-    share = (bin_ - left) / np.maximum(right - left, 1)
-    filled = values.copy()
-    filled[view, bin_] = (1 - share) * values[view, left] + share * values[view, right]
-    return filled
+    values, bins = sinogram.detach().double(), sinogram.shape[-1]
+    at = torch.arange(bins, device=values.device).expand(values.shape)
+    before = torch.where(trace, -1, at).cummax(-1).values
+    after = torch.where(trace, bins, at).flip(-1).cummin(-1).values.flip(-1)
+    left = torch.where(before < 0, after, before)
+    right = torch.where(after >= bins, before, after)
+    share = (at - left).double() / (right - left).clamp(min=1)
+    first, second = (values.gather(-1, place.clamp(0, bins - 1)) for place in (left, right))
+    line = (1 - share) * first + share * second
+    known = (before >= 0) | (after < bins)
+    return torch.where(trace & known, line, values).to(sinogram)

@@ -1,1 +1,1 @@
-"""The product: a scan in, the metal found, the artifacts reduced, everything checked, a scan out."""
+"""Reduce a scan: read it, detect the metal, reduce the artifacts, check every slice, write it."""

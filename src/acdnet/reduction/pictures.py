@@ -1,4 +1,4 @@
-"""Pictures of a reduced slice, drawn without a plotting library: a report must not take longer than the work."""
+"""Images of a reduced slice for the report, drawn with PIL because matplotlib would take longer than the work."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
-from acdnet.reduction.report import Look
-from acdnet.scans.scan import ScanSlice
+from acdnet.io.slices import Slice
+from acdnet.reduction.report import Example
 
 WINDOW_HU = (-160.0, 240.0)
 CHANGE_HU = 200.0
-DOUBT_HU = 100.0
+ERROR_HU = 100.0
 PANEL, GAP, HEAD = 380, 8, 24
-"""Width of a picture, space between pictures, and height of their titles, in pixels."""
+"""Width of a panel, gap between panels, and height of the titles, in pixels."""
 BACKGROUND, INK, METAL = (16, 20, 24), (232, 234, 237), (219, 33, 41)
 HEAT = np.array([(0, 0, 4), (81, 18, 124), (183, 55, 121), (252, 137, 97), (252, 253, 191)], float)
-"""Colours from nothing to much."""
+"""Colour scale from 0 to 1."""
 
 
-def draw_slice(look: Look, slice_: ScanSlice) -> bytes:
-    """Draw before, after, difference and expected error, the metal outlined; return a PNG."""
+def draw_slice(example: Example, slice_: Slice) -> bytes:
+    """Draw before, after, difference and expected error with the metal outlined; return a PNG."""
     from PIL import Image, ImageDraw, ImageFont
 
-    panels = _panels(look, slice_)
+    panels = _panels(example, slice_)
     rows, columns = slice_.hu.shape
     height = round(PANEL * rows * slice_.spacing_mm[0] / (columns * slice_.spacing_mm[1]))
     sheet = Image.new("RGB", (len(panels) * (PANEL + GAP) - GAP, HEAD + height), BACKGROUND)
     pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(14)
-    outline = binary_dilation(look.metal, iterations=2) & ~binary_dilation(look.metal)
+    outline = binary_dilation(example.metal, iterations=2) & ~binary_dilation(example.metal)
     for n, (title, colours) in enumerate(panels):
         colours[outline] = METAL
         picture = Image.fromarray(colours).resize((PANEL, height), Image.Resampling.LANCZOS)
@@ -42,16 +42,16 @@ def draw_slice(look: Look, slice_: ScanSlice) -> bytes:
     return buffer.getvalue()
 
 
-def _panels(look: Look, slice_: ScanSlice) -> list[tuple[str, NDArray[np.uint8]]]:
+def _panels(example: Example, slice_: Slice) -> list[tuple[str, NDArray[np.uint8]]]:
     before = np.nan_to_num(slice_.hu)
-    change = np.where(look.metal, 0.0, look.change)
+    change = np.where(example.metal, 0.0, example.change)
     panels = [
         ("before", _grey(before, *WINDOW_HU)),
         ("after", _grey(before + change, *WINDOW_HU)),
         (f"after - before, ±{CHANGE_HU:.0f} HU", _grey(change, -CHANGE_HU, CHANGE_HU)),
     ]
-    if look.doubt is not None:
-        panels.append((f"expected error, 0 to {DOUBT_HU:.0f} HU", _heat(look.doubt / DOUBT_HU)))
+    if example.expected_error_hu is not None:
+        panels.append((f"expected error, 0 to {ERROR_HU:.0f} HU", _heat(example.expected_error_hu / ERROR_HU)))
     return panels
 
 

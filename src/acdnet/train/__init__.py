@@ -1,1 +1,1 @@
-"""Learning the weights: the loss of Eq. (15) and what goes with it."""
+"""Training: patches and batches, the loss of Eq. (15), optimisers, checkpoints and validation."""

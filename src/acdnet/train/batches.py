@@ -1,4 +1,4 @@
-"""Batches of examples, made ahead while the network learns."""
+"""Batches of examples, read ahead by threads during training."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from acdnet.errors import InputRefused
-from acdnet.train.lessons.lesson import Batch, Examples
+from acdnet.train.tasks.task import Batch, Examples
 
 
 class Batches:
@@ -26,14 +26,14 @@ class Batches:
         loaders: int = 1,
     ) -> None:
         if batch % ranks:
-            raise InputRefused(f"a batch of {batch} cannot be shared by {ranks} processes evenly")
+            raise InputRefused(f"a batch of {batch} cannot be divided evenly among {ranks} processes")
         self.examples, self.collate, self.batch, self.next = examples, collate, batch, first
         self.mine = range(rank * batch // ranks, (rank + 1) * batch // ranks)
         self.pool = ThreadPoolExecutor(loaders, "examples")
         self.ahead: deque[Future[Batch]] = deque()
         self.depth = 2 * loaders + 2
         self.waited = 0.0
-        """Seconds that were spent waiting for examples."""
+        """Seconds spent waiting for examples."""
 
     def __iter__(self) -> Iterator[Batch]:
         return self

@@ -1,37 +1,39 @@
-"""Measure the statistics of batch normalisation anew.
+"""Batch normalisation over several processes, and recalibration of its statistics after training.
 
-Training moves them along with the weights, always a little late; averaged weights have never been run at all. With a
-large learning rate the difference costs many dB. A few dozen batches through the finished weights settle it.
+During training the running statistics lag behind the weights, and the averaged weights have no statistics of their own.
+With a large learning rate this costs many dB; a few dozen batches through the final weights are enough to correct it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
 
-from acdnet.model.ranks import ranks
+from acdnet.fast.replace import replace_modules
+from acdnet.train.distributed import SyncedBatchNorm2d, ranks
 
 Model = TypeVar("Model", bound=nn.Module)
 
 
-def synchronised(model: Model, device: torch.device) -> Model:
-    """Let batch normalisation see the batches of all GPUs. On CPUs `acdnet.model.trunk_cpu` does so by itself.
+def synchronised(model: Model) -> Model:
+    """Normalise over the batches of all processes.
 
-    Networks that normalise each slice by itself, also at inference, keep no statistics and are left as they are.
+    Layers without running statistics normalise each slice separately and are not changed.
     """
-    kept = any(module.track_running_stats for module in model.modules() if isinstance(module, nn.BatchNorm2d))
-    if kept and ranks() > 1 and device.type != "cpu":
-        model = cast(Model, nn.SyncBatchNorm.convert_sync_batchnorm(model))
+    if ranks() > 1:
+        replace_modules(
+            model, nn.BatchNorm2d, lambda norm: SyncedBatchNorm2d(norm) if norm.track_running_stats else norm
+        )
     return model
 
 
 @torch.no_grad()
 def recalibrate(model: nn.Module, batches: Iterable[tuple[Any, ...]]) -> None:
-    """Set the running statistics to their plain mean over the batches (each the arguments of the model)."""
-    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d | nn.SyncBatchNorm)]
+    """Set the running statistics to their mean over the batches; each batch holds the arguments of the model."""
+    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     momenta, was_training = [norm.momentum for norm in norms], model.training
     for norm in norms:
         norm.reset_running_stats()

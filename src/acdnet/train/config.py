@@ -1,4 +1,4 @@
-"""The settings of a training run: a TOML file, checked key by key, with recipes for what is not said.
+"""The settings of a training run: a TOML file, checked key by key. Recipes give the values that are not set.
 
 name = "my-model"
 [model]
@@ -25,143 +25,137 @@ from typing import Any, TypeVar, get_type_hints
 from acdnet.config import NETWORKS, ACDNetConfig, NetworkConfig
 from acdnet.errors import ConfigError, check_limits
 from acdnet.files import read_limited
-from acdnet.train.loss import L1_WEIGHT, MU_STAGE
-from acdnet.train.recipes import CHOICES, FOR_SOME, MOST_TOGETHER, RECIPES
+from acdnet.model.loss import L1_WEIGHT, MU_STAGE
+from acdnet.train.recipes import CHOICES, FOR_SOME, MOST_PATCHES_PER_PAIR, RECIPES
 
 LARGEST_FILE = 2**20
-SMALLEST_GRID = 32
-UNSAID = -(2**31)
-"""Stands for a size of the network that is left to its architecture."""
+UNSET = -(2**31)
+"""Marks a size of the network that is given by its architecture."""
 SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "coarse", "first", "last", "width", "layers")
+TYPE_NAMES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 Section = TypeVar("Section")
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """The network: a named architecture, and if wanted another value for one of its sizes."""
+    """The network: a named architecture; single sizes can be overridden."""
 
     architecture: str = "acdnet"
     start_from: str = ""
-    """A model to begin with instead of random weights: a shipped name or a file; it may have fewer stages."""
-    T: int = UNSAID
-    N: int = UNSAID
-    d: int = UNSAID
-    p: int = UNSAID
-    N_p: int = UNSAID
-    blocks: int = UNSAID
+    """The model whose weights the run starts from, a shipped name or a file; it may have fewer stages or channels."""
+    T: int = UNSET
+    N: int = UNSET
+    d: int = UNSET
+    p: int = UNSET
+    N_p: int = UNSET
+    blocks: int = UNSET
     order: str = ""
-    coarse: int = UNSAID
+    coarse: int = UNSET
     first: str = ""
     last: str = ""
-    width: int = UNSAID
-    layers: int = UNSAID
-    awaken: int = 0
-    """Stages after so many begin as weak copies of the last clean-up of the image; 0: as start_from has them."""
-    frugal: bool = False
-    """Half the memory for a little more time."""
-    bfloat16: bool = False
-    """Convolutions of numbers of half the length in ACDNet's training on CPUs: faster on CPUs that know them."""
+    width: int = UNSET
+    layers: int = UNSET
 
     def network(self) -> NetworkConfig:
-        """Return the architecture with the sizes that were given."""
+        """Return the architecture with the overridden sizes."""
         if self.architecture not in NETWORKS:
-            raise ConfigError(f"no architecture {self.architecture!r}; there are {', '.join(NETWORKS)}")
+            raise ConfigError(f"model.architecture is {self.architecture!r}; choose one of {', '.join(NETWORKS)}")
         known = NETWORKS[self.architecture]
         names = {entry.name for entry in fields(known)}
-        given = {name: getattr(self, name) for name in SIZES if getattr(self, name) not in (UNSAID, "")}
+        given = {name: getattr(self, name) for name in SIZES if getattr(self, name) not in (UNSET, "")}
         if wrong := sorted(given.keys() - names):
-            raise ConfigError(f"model.{wrong[0]} is no size of {self.architecture}; it has {', '.join(sorted(names))}")
+            raise ConfigError(
+                f"model.{wrong[0]}: {self.architecture} has no such size; it has {', '.join(sorted(names))}"
+            )
         return replace(known, **given)
 
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Where the pairs are: stores of `acdnet simulate`, or folders of the benchmark."""
+    """The data sets: stores written by `acdnet simulate`, or folders of the benchmark."""
 
     train: tuple[str, ...] = ()
     val: tuple[str, ...] = ()
     train_splits: tuple[str, ...] = ("train",)
     val_splits: tuple[str, ...] = ("val",)
     val_pairs: int = 16
-    """Pairs that validation takes, evenly from all."""
-    grid: int = 0
-    """Side to which whole slices are brought, for the networks in both domains; 0: as they are."""
+    """Number of pairs that are scored in validation, drawn at random once."""
 
     def __post_init__(self) -> None:
-        check_limits(self, {"val_pairs": (1, 10**9), "grid": (0, 2048)}, "data.")
-        if 0 < self.grid < SMALLEST_GRID:
-            raise ConfigError(f"data.grid is {self.grid}; it must be 0 or at least {SMALLEST_GRID}")
+        check_limits(self, {"val_pairs": (1, 10**9)}, "data.")
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How weights are learnt. A recipe gives the values that are not said."""
+    """How the weights are trained. The recipe gives the values that are not set."""
 
     recipe: str = "short"
     seed: int = 0
     patches: int = 0
-    """Patches to see in all; one of patches and minutes is needed unless the recipe says."""
+    """Total number of patches; either this or `minutes` is needed unless the recipe sets it."""
     minutes: float = 0.0
-    """Time to spend; it becomes a number of patches once the speed is known."""
+    """Duration of the run; converted to a number of patches once the speed is measured."""
     batch: int = 8
-    """Patches in a step, over all processes."""
+    """Patches per step over all processes."""
     patch: int = 64
-    together: int = 0
-    """So many consecutive patches come from one pair and share its K; 0: as many as divide a batch, up to four."""
+    """Side of a patch in pixels."""
+    patches_per_pair: int = 0
+    """Consecutive patches drawn from one pair, which share its K; 0: up to four, as the batch allows."""
     rate: float = 1e-3
+    """Peak learning rate."""
     warm_up: float = 0.03
     """Share of the run in which the rate rises to its peak."""
     schedule: str = "cosine"
-    """cosine, or steps (halved at the given shares of the run)."""
+    """cosine, or steps: halved at the shares of the run in `halve_at`."""
     halve_at: tuple[float, ...] = ()
     final_share: float = 0.01
-    """What the cosine leaves of the rate."""
+    """Final rate of the cosine schedule as a share of the peak."""
     optimiser: str = "adam"
-    """adam, or muon (`acdnet.train.muon`)."""
+    """adam or muon (`acdnet.train.muon`)."""
     beta1: float = 0.5
     beta2: float = 0.999
     clip: float = 100.0
     """Largest norm of the gradient; 0: no limit."""
     average: float = 0.998
-    """Decay of the moving average of the weights; 0: none."""
+    """Decay of the moving average of the weights; 0: no average."""
     omega: float = L1_WEIGHT
-    """Weight of absolute errors in the loss (omega_1, omega_2); squared ones have weight one."""
+    """Weight of absolute errors in the loss (omega_1, omega_2); squared errors have weight 1."""
     mu: float = MU_STAGE
-    """Weight in the loss of images and artifacts of the stages before the last (mu_t), whose own is one."""
+    """Weight in the loss of the stages before the last (mu_t); the last has weight 1."""
     initial: str = "solver"
-    """Values that ACDNet begins with: `published`, or `solver` (`acdnet.train.initial`)."""
-    focus: float = 0.5
-    """Share of the patches that are taken where the artifact is strong."""
+    """Initial weights of ACDNet: `published`, or `solver` (`acdnet.train.init`)."""
+    hard_patch_share: float = 0.5
+    """Share of the patches chosen for their strong artifacts."""
     lesions: float = 0.0
-    """Share of the patches into which small lesions are put, so that they are kept, and the weight of their pixels."""
+    """Share of the patches to which small lesions are added."""
     lesion_weight: float = 1.0
-    faint: float = 0.0
-    """Share of the patches whose artifact is made weaker, down to none, so that clean tissue is left alone."""
-    bones: float = 0.0
-    """Share of the patches whose bone is made denser or less dense, so that it is kept, and the weight of bone."""
-    bone_weight: float = 1.0
+    """Weight of the pixels of these lesions in the loss."""
+    artifact_scaling: float = 0.0
+    """Share of the patches whose artifact is scaled by a factor between 0 and 1, so that clean tissue is preserved."""
     relative: bool = False
-    """Take the logarithms of the errors of each patch, so that weak and strong artifacts count alike."""
+    """Use the logarithms of each patch's errors, so that weak and strong artifacts have equal weight."""
+    bfloat16: bool = False
+    """Compute the convolutions of ACDNet in bfloat16, which is faster on CPUs that support it."""
     fixed_norms: bool = False
-    """Normalise by the statistics of the model that the run begins with, as inference does."""
+    """Normalise by the fixed statistics of `model.start_from`, as inference does."""
 
     def __post_init__(self) -> None:
         limits = {
             "batch": (1, 4096), "patch": (16, 1024), "rate": (1e-8, 1.0), "warm_up": (0.0, 0.9), "minutes": (0, 1e7),
             "final_share": (0.0, 1.0), "beta1": (0.0, 0.9999), "beta2": (0.0, 0.999999), "clip": (0.0, 1e9),
             "average": (0.0, 0.99999), "omega": (0.0, 1e9), "seed": (0, 2**63 - 1), "patches": (0, 1e12),
-            "together": (0, 4096), "lesion_weight": (1, 1e3), "bone_weight": (1, 1e3),
-            **dict.fromkeys(("mu", "focus", "lesions", "faint", "bones"), (0.0, 1.0)),
+            "patches_per_pair": (0, 4096), "lesion_weight": (1, 1e3),
+            **dict.fromkeys(("mu", "hard_patch_share", "lesions", "artifact_scaling"), (0.0, 1.0)),
         }  # fmt: skip
         check_limits(self, limits, "training.")
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
-                raise ConfigError(f"training.{name} is {getattr(self, name)!r}; it is {' or '.join(known)}")
+                raise ConfigError(f"training.{name} is {getattr(self, name)!r}; choose {' or '.join(known)}")
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Where a run lives and how often it stops to save and to score."""
+    """The folder of a run, its processes, and how often it is saved and validated."""
 
     folder: str = ""
     checkpoint_minutes: float = 3.0
@@ -171,7 +165,7 @@ class RunSettings:
     """Threads that read patches."""
     device: str = "auto"
     devices: int = 1
-    """Processes to start here; `torchrun` starts them itself."""
+    """Processes to start on this machine; not used under `torchrun`, which starts them itself."""
 
     def __post_init__(self) -> None:
         limits = {"log_steps": (1, 10**9), "loaders": (1, 64), "devices": (1, 1024)}
@@ -190,43 +184,44 @@ class TrainConfig:
     run: RunSettings = field(default_factory=RunSettings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as TOML and JSON know them."""
+        """Return the settings as plain data."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
 
     def shared_by(self, processes: int) -> TrainConfig:
-        """Return the settings with `together` decided for so many processes."""
+        """Return the settings with `patches_per_pair` resolved for a number of processes."""
         t = self.training
-        most = MOST_TOGETHER if isinstance(self.model.network(), ACDNetConfig) else 1
-        together = t.together or math.gcd(max(1, t.batch // processes), most)
-        return replace(self, training=replace(t, together=together))
+        most = MOST_PATCHES_PER_PAIR if isinstance(self.model.network(), ACDNetConfig) else 1
+        patches_per_pair = t.patches_per_pair or math.gcd(max(1, t.batch // processes), most)
+        return replace(self, training=replace(t, patches_per_pair=patches_per_pair))
 
     def check(self) -> None:
         """Refuse a run that cannot start."""
         if not self.data.train:
-            raise ConfigError("data.train is empty; name at least one store")
+            raise ConfigError("data.train is required: at least one data set")
         if not self.run.folder:
-            raise ConfigError("run.folder is not said; a run needs a folder")
+            raise ConfigError("run.folder is required")
         if not self.training.patches and not self.training.minutes:
-            raise ConfigError("neither training.patches nor training.minutes is said; a run needs an end")
-        self._check_heard()
+            raise ConfigError("training.patches or training.minutes is required")
+        self._check_applicable()
 
-    def _check_heard(self) -> None:
-        """Refuse settings that the network would not listen to."""
+    def _check_applicable(self) -> None:
+        """Refuse settings that have no effect on this kind of network."""
         kind = self.model.network().network
-        for (section, name), kinds in FOR_SOME.items():
-            settings = getattr(self, section)
-            unsaid = next(entry.default for entry in fields(settings) if entry.name == name)
-            if kind not in kinds and getattr(settings, name) != unsaid:
-                raise ConfigError(f"{section}.{name} is for {' and '.join(kinds)}, not for {self.model.architecture}")
+        defaults = {entry.name: entry.default for entry in fields(self.training)}
+        for name, kinds in FOR_SOME.items():
+            if kind not in kinds and getattr(self.training, name) != defaults[name]:
+                raise ConfigError(
+                    f"training.{name} applies to {' and '.join(kinds)} only, not to {self.model.architecture}"
+                )
 
 
 def read_config(path: Path, changes: Sequence[str] = ()) -> TrainConfig:
-    """Read a TOML file; `changes` are `section.key=value` from the command line and win over it."""
+    """Read a TOML file; `changes` are `section.key=value` from the command line and override it."""
     try:
         given = tomllib.loads(read_limited(path, LARGEST_FILE).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: is not TOML ({error})") from error
+        raise ConfigError(f"{path}: is not valid TOML ({error})") from error
     for change in changes:
         _apply(given, change)
     return from_dict(given)
@@ -236,7 +231,7 @@ def _apply(given: dict[str, Any], change: str) -> None:
     key, equals, text = change.partition("=")
     *sections, name = key.strip().split(".")
     if not equals or len(sections) > 1:
-        raise ConfigError(f"--set {change!r}: write section.key=value")
+        raise ConfigError(f"--set {change!r}: expected section.key=value")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -253,25 +248,25 @@ def from_dict(given: Mapping[str, Any]) -> TrainConfig:
     """Build settings from plain values, refusing unknown keys and wrong types."""
     known = {"name", "model", "data", "training", "run"}
     if unknown := sorted(given.keys() - known):
-        raise ConfigError(f"no setting {unknown[0]!r}; there are {', '.join(sorted(known))}")
+        raise ConfigError(f"unknown setting {unknown[0]!r}; the settings are {', '.join(sorted(known))}")
     name = given.get("name", "model")
     if not isinstance(name, str) or not name:
-        raise ConfigError(f"name is {name!r}; it must be a text")
+        raise ConfigError(f"name is {name!r}; it must be a non-empty string")
     if not isinstance(given.get("training", {}), Mapping):
         raise ConfigError(f"training is {given['training']!r}; it must be a section, [training]")
     training = dict(given.get("training", {}))
     recipe = training.get("recipe", "short")
     if not isinstance(recipe, str) or recipe not in RECIPES:
-        raise ConfigError(f"no recipe {recipe!r}; there are {', '.join(RECIPES)}")
+        raise ConfigError(f"training.recipe is {recipe!r}; choose one of {', '.join(RECIPES)}")
     model = _section(ModelSettings, given.get("model", {}), "model")
-    ours = RECIPES[recipe][model.network().network]
+    defaults = RECIPES[recipe][model.network().network]
     if "minutes" in training or "patches" in training:
-        ours = {key: value for key, value in ours.items() if key != "patches"}
+        defaults = {key: value for key, value in defaults.items() if key != "patches"}
     return TrainConfig(
         name,
         model,
         _section(DataSettings, given.get("data", {}), "data"),
-        _section(TrainingSettings, ours | training, "training"),
+        _section(TrainingSettings, defaults | training, "training"),
         _section(RunSettings, given.get("run", {}), "run"),
     )
 
@@ -283,7 +278,7 @@ def _section(kind: type[Section], given: Any, name: str) -> Section:
     values = {}
     for key, value in given.items():
         if key not in hints:
-            raise ConfigError(f"no setting {name}.{key}; there are {', '.join(hints)}")
+            raise ConfigError(f"unknown setting {name}.{key}; the settings are {', '.join(hints)}")
         values[key] = _typed(value, hints[key], f"{name}.{key}")
     return kind(**values)
 
@@ -295,5 +290,5 @@ def _typed(value: Any, wanted: Any, key: str) -> Any:
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
-        raise ConfigError(f"{key} is {value!r}; it must be a {wanted.__name__}")
+        raise ConfigError(f"{key} is {value!r}; it must be {TYPE_NAMES[wanted]}")
     return value

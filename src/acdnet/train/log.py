@@ -1,4 +1,4 @@
-"""What a run says: a CSV file, TensorBoard where it is installed, and a bar or lines in the terminal."""
+"""The log of a run: CSV files, TensorBoard if installed, and a progress bar or lines in the terminal."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from acdnet.files import write_atomically
 
 STEPS, SCORES = "log.csv", "validation.csv"
 QUIET_SECONDS = 60.0
-"""Where there is no terminal a line is printed this often."""
+"""Interval of printed lines where there is no terminal."""
 
 
 class Log:
-    """Writes what happens; only the first process has one that speaks."""
+    """Logs steps and scores; it is active in the first process only."""
 
-    def __init__(self, folder: Path, total: int, done: int, step: int = 0, speaks: bool = True) -> None:
-        self.folder, self.total, self.speaks = folder, total, speaks
-        for name in (STEPS, SCORES) if speaks else ():
-            _forget(folder / name, after=step)
+    def __init__(self, folder: Path, total: int, done: int, step: int = 0, active: bool = True) -> None:
+        self.folder, self.total, self.active = folder, total, active
+        for name in (STEPS, SCORES) if active else ():
+            _truncate(folder / name, after=step)
         self.console = Console(file=sys.stderr)
-        self.board = _board(folder, step) if speaks else None
+        self.board = _board(folder, step) if active else None
         self.bar: Progress | None = None
-        self.spoke = 0.0
-        if speaks and self.console.is_terminal:
+        self.printed = 0.0
+        if active and self.console.is_terminal:
             columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"))
             self.bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self.console)
             self.task = self.bar.add_task("starting", total=total, completed=done)
@@ -49,15 +49,15 @@ class Log:
             self.board.close()
 
     def step(self, done: int, values: dict[str, float]) -> None:
-        """Note the state after some steps."""
-        if not self.speaks:
+        """Log the state after a step."""
+        if not self.active:
             return
         self._append(STEPS, values)
         text = f"loss {values['loss']:.3g}  {values['patches a second']:.1f} patches/s  waiting {values['waiting']:.1%}"
         if self.bar:
             self.bar.update(self.task, completed=done, total=self.total, description=text)
-        elif time.monotonic() - self.spoke > QUIET_SECONDS:
-            self.spoke = time.monotonic()
+        elif time.monotonic() - self.printed > QUIET_SECONDS:
+            self.printed = time.monotonic()
             left = (self.total - done) / max(values["patches a second"], 1e-9)
             self.console.print(
                 f"{done}/{self.total} patches  {text}  {left / 60:.0f} min left", highlight=False, soft_wrap=True
@@ -65,8 +65,8 @@ class Log:
         self._plot(values, int(values["step"]))
 
     def scores(self, step: int, values: dict[str, float]) -> None:
-        """Note a validation."""
-        if not self.speaks:
+        """Log the scores of a validation."""
+        if not self.active:
             return
         self._append(SCORES, {"step": step, **values})
         shown = "  ".join(f"{name} {value:.2f}" for name, value in values.items())
@@ -75,7 +75,7 @@ class Log:
 
     def say(self, text: str) -> None:
         """Print a line."""
-        if self.speaks:
+        if self.active:
             self.console.print(text, highlight=False, soft_wrap=True)
 
     def _append(self, name: str, values: dict[str, Any]) -> None:
@@ -93,8 +93,8 @@ class Log:
                 self.board.add_scalar(name.replace(" ", "_"), value, step)
 
 
-def _forget(path: Path, after: int) -> None:
-    """Drop the rows of steps that a killed run took after its last checkpoint; they will be taken again."""
+def _truncate(path: Path, after: int) -> None:
+    """Drop the rows of steps after the last checkpoint of an interrupted run; they are repeated."""
     if not path.exists():
         return
     lines = path.read_text().splitlines(keepends=True)

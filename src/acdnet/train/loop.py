@@ -1,4 +1,4 @@
-"""The training loop: examples in, the loss, Adam, a moving average, checkpoints, scores, and a model with its card."""
+"""The training loop: optimiser steps, moving average, checkpoints, validation, and the finished model with its card."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ from torch import nn
 
 from acdnet.data.pairs import check_apart, marks, open_pairs
 from acdnet.errors import ConfigError, InputRefused, TrainingStopped
+from acdnet.fast.malloc import keep_freed_memory
 from acdnet.files import locked
-from acdnet.memory import keep_freed_memory
-from acdnet.model.trunk import channels_last
-from acdnet.train.average import Average
+from acdnet.methods.registry import network_method
+from acdnet.model.residual import channels_last
 from acdnet.train.batches import Batches
 from acdnet.train.batchnorm import synchronised
-from acdnet.train.begin import begun_with, check_first, load_weights, make_lesson, make_model, set_up
+from acdnet.train.build import check_first, load_weights, make_model, make_task, set_up
 from acdnet.train.checkpoint import has_checkpoint, load_checkpoint, save_checkpoint
-from acdnet.train.config import TrainConfig
-from acdnet.train.lessons.lesson import Batch, Examples, Lesson, Terms
+from acdnet.train.config import TrainConfig, from_dict
+from acdnet.train.ema import Average
+from acdnet.train.launch import asked_to_stop, make_fabric
 from acdnet.train.log import Log
 from acdnet.train.muon import Muon
-from acdnet.train.processes import asked_to_stop, make_fabric
+from acdnet.train.provenance import describe_training
 from acdnet.train.schedule import rate
-from acdnet.train.seen import seen
+from acdnet.train.tasks.task import Batch, Examples, Task, Terms
 from acdnet.train.validate import validate
 from acdnet.weights.card import Card, Training
 from acdnet.weights.networks import Network
 from acdnet.weights.save import save_model
 
 CALIBRATION_SEED = 10**6
-"""Batches for measuring batch normalisation are drawn with another seed than those of training."""
+"""Batches that recalibrate batch normalisation are drawn with another seed than those of training."""
 COLD_STEPS, TIMED_STEPS = 3, 8
-"""A number of minutes becomes a number of patches by the speed of the second after the first, which are slow."""
-
+"""The speed that converts minutes to patches is measured between these steps; the first ones are slower."""
 
 MAY_CHANGE = ("patches", "minutes")
-"""Settings of training that a resumed run need not share with what went before it: its end may move."""
+"""Training settings that may change when a run is resumed."""
 
 
 class WithLoss(nn.Module):
-    """The network and its loss as one module: what several processes train together."""
+    """The network and its loss as one module, as distributed training needs it."""
 
-    def __init__(self, network: nn.Module, lesson: Lesson, config: TrainConfig) -> None:
+    def __init__(self, network: nn.Module, task: Task, config: TrainConfig) -> None:
         super().__init__()
-        self.network, self.lesson, self.config = network, lesson, config
+        self.network, self.task, self.config = network, task, config
 
     def forward(self, *batch: Any) -> Terms:
-        return self.lesson.loss(self.network, batch, self.config)
+        return self.task.loss(self.network, batch, self.config)
 
 
 class Trainer:
-    """A run: model, optimiser, average, and how far it has come."""
+    """A run: model, optimiser, average and progress."""
 
     def __init__(self, config: TrainConfig, fabric: Any) -> None:
         config.check()
@@ -72,28 +72,28 @@ class Trainer:
             for pairs in (*self.train, *self.val):
                 pairs.verify()
         torch.manual_seed(config.training.seed)
-        self.lesson = make_lesson(config.model.network())
-        self.lesson.check(config, fabric.world_size)
+        self.task = make_task(config.model.network())
+        self.task.check(config, fabric.world_size)
         check_first(config.model.network(), (*self.train, *self.val))
         model, self.before = make_model(config)
         if self.before and not set(self.before.patients).isdisjoint(marks(self.val)):
             raise InputRefused(f"model.start_from: {config.model.start_from} was trained on patients of data.val")
-        self.raw: Network = synchronised(channels_last(model), fabric.device)
+        self.raw: Network = synchronised(channels_last(model))
         set_up(self.raw, config)
         t = config.training
         kind = Muon if t.optimiser == "muon" else torch.optim.Adam
         optimiser = kind(self.raw.parameters(), lr=t.rate, betas=(t.beta1, t.beta2))
-        self.model, self.optimiser = fabric.setup(WithLoss(self.raw, self.lesson, config), optimiser)
+        self.model, self.optimiser = fabric.setup(WithLoss(self.raw, self.task, config), optimiser)
         self.average = Average(self.raw, t.average)  # on the device that the model was moved to
         self.step = 0
         self.seconds = 0.0
         self.total = -(-t.patches // t.batch) if t.patches else 0
-        """Steps of the whole run; 0 until a number of minutes has become one."""
+        """Steps of the whole run; 0 until minutes have been converted to steps."""
 
     # state -------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Return all that the run needs to go on as if it had never stopped."""
+        """Return the complete state: a resumed run equals one that was never interrupted."""
         return {
             "config": self.config.to_dict(),
             "data": self.data_identity(),
@@ -108,19 +108,17 @@ class Trainer:
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take up a run from its state."""
+        """Restore a run from its state; refuse other data, another network and other training settings."""
         if state["data"] != self.data_identity():
-            raise InputRefused(f"{self.folder}: the training data are not those the run was begun with")
-        before, now = begun_with(state["config"]), self.config
+            raise InputRefused(f"{self.folder}: the run was started with other training data")
+        before, now = from_dict(state["config"]), self.config
         if before.model.network() != now.model.network():
-            raise ConfigError(f"{self.folder}: the run was begun with another network")
+            raise ConfigError(f"{self.folder}: the run was started with another network")
         for name in (name for name in asdict(now.training) if name not in MAY_CHANGE):
-            if getattr(before.training, name) != getattr(now.training, name):
-                raise ConfigError(f"{self.folder}: training.{name} was {getattr(before.training, name)!r} so far")
-        if before.data.grid != now.data.grid:
-            raise ConfigError(f"{self.folder}: data.grid was {before.data.grid} so far")
-        seen = state.get("before")  # the file it began with may be another by now
-        self.before = Training(**seen) if seen else self.before
+            if (was := getattr(before.training, name)) != (wanted := getattr(now.training, name)):
+                raise ConfigError(f"{self.folder}: training.{name} was {was!r} so far, not {wanted!r}; keep it")
+        earlier = state.get("before")  # the file of model.start_from may have changed since
+        self.before = Training(**earlier) if earlier else self.before
         load_weights(self.raw, state["model"], self.folder)
         self.average.model.load_state_dict(state["average"])
         self.optimiser.load_state_dict(state["optimiser"])
@@ -133,7 +131,7 @@ class Trainer:
         return [pairs.identity for pairs in self.train]
 
     def save(self) -> None:
-        """Write a checkpoint, from the first process."""
+        """Write a checkpoint from the first process."""
         if self.fabric.is_global_zero:
             save_checkpoint(self.folder, self.state())
         self.fabric.barrier()
@@ -141,9 +139,9 @@ class Trainer:
     # work --------------------------------------------------------------------------------------------------------
 
     def run(self) -> Card | None:
-        """Train to the end; return the card of the model, or None in processes that do not write it."""
+        """Train to the end; return the card of the model, or None in all processes but the first."""
         t, run = self.config.training, self.config.run
-        examples = self.lesson.examples(self.train, self.config, t.seed, t.focus)
+        examples = self.task.examples(self.train, self.config, t.seed, t.hard_patch_share)
         batches = self.batches(examples, self.step)
         began = saved = scored = time.monotonic()
         before, first, warm, end = self.seconds, self.step, 0.0, 0
@@ -174,7 +172,7 @@ class Trainer:
                     log.step(self.step * t.batch, self._values(loss, speed, batches.waited / max(now - began, 1e-9)))
                 if stop:
                     self.save()
-                    raise TrainingStopped(f"stopped at step {self.step} as asked; go on with --resume", stop)
+                    raise TrainingStopped(f"stopped at step {self.step} on request; continue with --resume", stop)
                 if save:
                     self.save()
                     saved = time.monotonic()
@@ -186,12 +184,12 @@ class Trainer:
             return self._finish(log)
 
     def batches(self, examples: Examples, first: int = 0) -> Batches:
-        """Return the batches of this process from step `first` on."""
+        """Return the batches of this process, starting at step `first`."""
         ranks = {"rank": self.fabric.global_rank, "ranks": self.fabric.world_size, "loaders": self.config.run.loaders}
-        return Batches(examples, self.lesson.collate, self.config.training.batch, first, **ranks)
+        return Batches(examples, self.task.collate, self.config.training.batch, first, **ranks)
 
     def _agree(self, stop: int, end: int, save: bool, score: bool) -> tuple[int, int, bool, bool]:
-        """Let all processes do the same: any may be asked to stop, the first decides by its clock about the rest."""
+        """Make all processes decide alike: any of them may stop the run, the clock of the first decides the rest."""
         if self.fabric.world_size == 1:
             return stop, end, save, score
         mine = [stop, end, save, score] if self.fabric.is_global_zero else [stop, 0, 0, 0]
@@ -201,38 +199,38 @@ class Trainer:
         return stop, end, bool(save_), bool(score_)
 
     def _score(self, log: Log) -> None:
-        """Measure batch normalisation together; the first process then scores the model."""
+        """Recalibrate in all processes, then score the model in the first."""
         model = self.calibrated()
         if self.fabric.is_global_zero:
-            log.scores(self.step, validate(self.lesson, model, self.val, self.config.data.val_pairs))
+            log.scores(self.step, validate(network_method(cast(Network, model)), self.val, self.config.data.val_pairs))
         self.fabric.barrier()
 
     def learn(self, batch: Batch) -> Terms:
-        """Take one step; refuse to go on from a loss that is not finite."""
+        """Take one step; stop if the loss or its gradient is not finite."""
         t = self.config.training
         for group in self.optimiser.param_groups:
             group["lr"] = rate(t, (self.step + 1) / self.total if self.total else 0.02 * t.warm_up)
-        loss: Terms = self.model(*self.lesson.to(batch, self.fabric.device))
+        loss: Terms = self.model(*self.task.to(batch, self.fabric.device))
         self.optimiser.zero_grad(set_to_none=True)
         total = loss.total
         self.fabric.backward(total)
         if not math.isfinite(total.item()):
-            raise TrainingStopped(f"the loss is {total.item()} at step {self.step}; the last checkpoint is kept", 1)
+            raise TrainingStopped(f"the loss is {total.item()} at step {self.step}; the last checkpoint is intact", 1)
         norm = torch.nn.utils.clip_grad_norm_(self.raw.parameters(), t.clip or math.inf)
         if not math.isfinite(float(norm)):
-            raise TrainingStopped(f"the gradient is not finite at step {self.step}; the last checkpoint is kept", 1)
+            raise TrainingStopped(f"the gradient is not finite at step {self.step}; the last checkpoint is intact", 1)
         self.optimiser.step()
         self.average.update(self.raw, self.step)
         return loss
 
     def calibrated(self) -> nn.Module:
-        """Return the averaged model with its batch normalisation measured; all processes take part."""
+        """Return the averaged model with recalibrated batch normalisation; all processes take part."""
         if self.config.training.fixed_norms:
             return copy.deepcopy(self.average.model).eval()
         seed = self.config.training.seed + CALIBRATION_SEED
-        batches = self.batches(self.lesson.examples(self.train, self.config, seed, focus=0.0))
-        some = (self.lesson.to(batch, self.fabric.device) for batch in islice(batches, self.lesson.calibration))
-        model = self.average.calibrated(self.lesson.inputs(batch) for batch in some)
+        batches = self.batches(self.task.examples(self.train, self.config, seed, hard_patch_share=0.0))
+        some = (self.task.to(batch, self.fabric.device) for batch in islice(batches, self.task.calibration))
+        model = self.average.calibrated(self.task.inputs(batch) for batch in some)
         batches.close()
         return model
 
@@ -256,7 +254,7 @@ class Trainer:
         return card
 
     def _publish(self, model: Network, log: Log) -> Card:
-        scores = validate(self.lesson, model, self.val, self.config.data.val_pairs) if self.val else {}
+        scores = validate(network_method(model), self.val, self.config.data.val_pairs) if self.val else {}
         if scores:
             log.scores(self.step, scores)
         card = save_model(
@@ -265,7 +263,7 @@ class Trainer:
             name=self.config.name,
             summary=f"trained by acdnet train, recipe {self.config.training.recipe}",
             architecture=self.config.model.architecture,
-            training=seen(self.train, self.config, self.lesson, self.step, self.seconds).after(self.before),
+            training=describe_training(self.train, self.config, self.task, self.step, self.seconds).after(self.before),
             scores={f"validation: {name}": value for name, value in scores.items()},
             overwrite=True,
         )
@@ -274,12 +272,12 @@ class Trainer:
 
 
 def train(config: TrainConfig, resume: bool) -> Card | None:
-    """Run a training, from the start or from its last checkpoint."""
+    """Run a training from the start or from its last checkpoint."""
     keep_freed_memory()
     fabric = make_fabric(config)
     folder = Path(config.run.folder)
     if not resume and has_checkpoint(folder):
-        raise InputRefused(f"{folder}: a run was begun there; go on with --resume, or choose another folder")
+        raise InputRefused(f"{folder}: contains a run; continue it with --resume, or choose another folder")
     trainer = Trainer(config, fabric)
     if fabric.is_global_zero:
         folder.mkdir(parents=True, exist_ok=True)

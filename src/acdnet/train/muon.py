@@ -1,14 +1,14 @@
-"""Muon: steps of convolutions in which no direction is left behind.
+"""Muon for convolutions.
 
 K. Jordan and others, "Muon: an optimizer for hidden layers in neural networks", 2024. The gradient of a convolution, as
-a matrix of outputs by inputs, is mostly ruled by a few directions. Muon takes the nearest orthogonal matrix instead:
-with the gradients' running mean, moved on towards the last of them, G = U S V',
+a matrix of outputs by inputs, is usually dominated by a few directions. Muon replaces it by the nearest orthogonal
+matrix, in which all directions have equal weight. With the Nesterov momentum of the gradients, G = U S V',
 
     W <- W - rate * SHARE * sqrt(longer side) * U V'
 
-in which every direction has the same part. U V' is found by a few products of matrices (Newton and Schulz) rather than
-by a decomposition. Convolutions from or to one channel, and all that is none, learn by Adam's rule at the same rate.
-`torch.optim.Muon` has the same rule for matrices alone; it refuses convolutions.
+U V' is computed by Newton-Schulz iterations instead of a decomposition. Convolutions from or to one channel, and all
+other weights, are updated by Adam at the same rate. `torch.optim.Muon` applies the same rule to matrices only and
+refuses convolutions.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from torch import Tensor, nn
 
 MOMENTUM = 0.9
 SHARE = 0.4
-"""Root mean square of a step, about, as a share of the rate."""
+"""Approximate root mean square of a step as a share of the rate."""
 ITERATIONS = 5
 QUINTIC = (3.4445, -4.7750, 2.0315)
-"""Jordan's polynomial: singular values above a thousandth of the largest come near 1 in five rounds."""
+"""Jordan's polynomial: five iterations bring singular values above a thousandth of the largest close to 1."""
 TINY = 1e-7
 
 
 class Muon(torch.optim.Optimizer):
-    """Muon for the convolutions of several channels among `params`, Adam for the rest."""
+    """Muon for convolutions between several channels, Adam for all other weights."""
 
     def __init__(self, params: Iterable[nn.Parameter], lr: float, betas: tuple[float, float]) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": 1e-8})
@@ -43,18 +43,18 @@ class Muon(torch.optim.Optimizer):
                 if weight.grad is None:
                     continue
                 if is_mixing(weight):
-                    _turn(weight, weight.grad, self.state[weight], group["lr"])
+                    _muon(weight, weight.grad, self.state[weight], group["lr"])
                 else:
                     _adam(weight, weight.grad, self.state[weight], group)
 
 
 def is_mixing(weight: Tensor) -> bool:
-    """Tell whether a weight is a convolution from several channels to several."""
+    """Tell whether a weight is a convolution with several input and several output channels."""
     return weight.dim() == 4 and min(weight.shape[:2]) > 1
 
 
 def orthogonal(G: Tensor) -> Tensor:
-    """Return about U V' of a matrix G = U S V'."""
+    """Return an approximation of U V' for a matrix G = U S V'."""
     a, b, c = QUINTIC
     wide = G if G.shape[0] <= G.shape[1] else G.T
     X: Tensor = wide / (wide.norm() + TINY)
@@ -64,7 +64,7 @@ def orthogonal(G: Tensor) -> Tensor:
     return X if G.shape[0] <= G.shape[1] else X.T
 
 
-def _turn(weight: Tensor, gradient: Tensor, state: dict[str, Any], rate: float) -> None:
+def _muon(weight: Tensor, gradient: Tensor, state: dict[str, Any], rate: float) -> None:
     if not state:
         state["mean"] = torch.zeros_like(gradient)
     state["mean"].lerp_(gradient, 1 - MOMENTUM)

@@ -1,27 +1,26 @@
-"""Score a model on held-out pairs while it is being trained."""
+"""Validation: score a method on held-out pairs during training."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from torch import nn
 
 from acdnet.data.pairs import PairSet, some_of
+from acdnet.evaluate.case import Case
 from acdnet.evaluate.metrics import hu_rmse, regions, window_psnr
-from acdnet.train.lessons.lesson import Lesson
+from acdnet.methods.method import Method
 
 
-def validate(lesson: Lesson, model: nn.Module, sets: Sequence[PairSet], count: int) -> dict[str, float]:
-    """Return mean window PSNR (dB) and RMSE of soft tissue (HU) of input, LI and model for each set."""
+def validate(method: Method, sets: Sequence[PairSet], count: int) -> dict[str, float]:
+    """Return the mean window PSNR (dB) and soft-tissue RMSE (HU) of input, LI and model for each set."""
     scores: dict[str, float] = {}
     for number, pairs in enumerate(sets):
-        total = len(pairs.infos())
         share = max(1, count // len(sets))
         values: dict[str, list[float]] = {}
-        for index in some_of(total, share):
-            pair = pairs.read(index)
-            result = lesson.reduced(model, pairs, index)
+        for index in some_of(len(pairs.infos()), share):
+            case = Case.read(pairs, index)
+            pair, result = case.pair, method(case.measurement(method.device)).image_hu
             soft = regions(pair.clean, pair.metal)["soft"]
             for name, image in (("input", pair.corrupted), ("li", pair.li), ("model", result)):
                 values.setdefault(f"{name} dB", []).append(window_psnr(image, pair.clean, pair.metal))

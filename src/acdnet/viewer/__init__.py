@@ -1,1 +1,1 @@
-"""The viewer: a page on this computer that shows what was removed from a scan, and why."""
+"""The viewer: a local web page that compares a scan before and after reduction and shows the network stages."""

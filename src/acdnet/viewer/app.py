@@ -1,4 +1,4 @@
-"""The server of the page. It answers this computer alone, and nobody who does not know the token in its address."""
+"""The HTTP application of the viewer. It answers only this computer and only requests with the secret token."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from fastapi.responses import FileResponse, JSONResponse
 
 from acdnet import __version__
 from acdnet.errors import AcdnetError, InputRefused, ResourceError
-from acdnet.scans.scan import NOTICE
-from acdnet.viewer.answers import job_answers, result_answers
-from acdnet.viewer.inside import Busy
+from acdnet.io.scan import NOTICE
 from acdnet.viewer.jobs import Jobs
-from acdnet.viewer.shown import Shown
+from acdnet.viewer.routes import job_routes, result_routes
+from acdnet.viewer.sessions import Sessions
+from acdnet.viewer.stages import Busy
 
 __all__ = ["NOTICE", "make_app"]
 STATIC = Path(__file__).parent / "static"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".txt": "text/plain"}
 HTTP_PORT = 80
-"""The port that browsers do not name."""
-UNTRACED: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
-"""Versions of FastAPI that can send what they are asked elsewhere do not, whatever the environment says."""
+"""The port that browsers leave out of the Host header."""
+NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+"""Switches off the telemetry of FastAPI versions that have it, also where the environment switches it on."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
     "worker-src 'self' blob:; connect-src 'self'; frame-ancestors 'none'",
@@ -44,45 +44,45 @@ def make_app(
     port: int = 0,
     visited: threading.Event | None = None,
 ) -> FastAPI:
-    """Build the server for some results, and for uploads if there are jobs; `visited` is set by the first visit."""
+    """Build the application for some results and, given `jobs`, for uploads; the first visit sets `visited`."""
     app = FastAPI(
-        title="acdnet", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, telemetry=UNTRACED
+        title="acdnet", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, telemetry=NO_TELEMETRY
     )
-    shown = Shown(results, jobs, model)
+    sessions = Sessions(results, jobs, model)
     for name in results:
-        shown.open(name)  # what cannot be shown is refused now, not in the page
-    _keep_out_others(app, token, port)
+        sessions.open(name)  # refuse a damaged result now, not in the page
+    _add_access_check(app, token, port)
 
     @app.exception_handler(AcdnetError)
     async def refused(_: Request, error: AcdnetError) -> JSONResponse:
-        told = {"error": shown.without_paths(str(error))}
+        body = {"error": sessions.without_paths(str(error))}
         if isinstance(error, Busy):
-            return JSONResponse(told, 503, {"Retry-After": "1"})
-        return JSONResponse(told, 507 if isinstance(error, ResourceError) else 400)
+            return JSONResponse(body, 503, {"Retry-After": "1"})
+        return JSONResponse(body, 507 if isinstance(error, ResourceError) else 400)
 
     about = {"version": __version__, "notice": NOTICE, "results": list(results), "uploads": jobs is not None}
-    under = f"/{token}"
-    app.include_router(_pages(about, visited), prefix=under)
-    app.include_router(result_answers(shown), prefix=under)
+    prefix = f"/{token}"
+    app.include_router(_page_routes(about, visited), prefix=prefix)
+    app.include_router(result_routes(sessions), prefix=prefix)
     if jobs is not None:
-        app.include_router(job_answers(jobs, shown), prefix=under)
+        app.include_router(job_routes(jobs, sessions), prefix=prefix)
     return app
 
 
-def _keep_out_others(app: FastAPI, token: str, port: int) -> None:
-    """Let nobody in by another name, from another page, or without the token."""
+def _add_access_check(app: FastAPI, token: str, port: int) -> None:
+    """Refuse requests with another host name, from another origin, or without the token."""
     names = ("127.0.0.1", "localhost")
     hosts = {f"{name}:{port}" for name in names} | ({*names} if port == HTTP_PORT else set())
 
     @app.middleware("http")
-    async def guard(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+    async def check_access(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
         origin = request.headers.get("origin")
         if port and request.headers.get("host", "") not in hosts:
-            return Response("this page is for this computer alone", 403)
+            return Response("this page is only available on this computer", 403)
         if port and origin is not None and origin.removeprefix("http://") not in hosts:
-            return Response("requests from other pages are not answered", 403)
+            return Response("requests from other sites are refused", 403)
         if not secrets.compare_digest(_first_part(request.url.path).encode(), token.encode()):
-            return Response("use the whole address that was printed: it holds a token", 403)
+            return Response("open the complete address that acdnet printed; it contains a token", 403)
         response = await call_next(request)
         response.headers.update(HEADERS)
         response.headers.setdefault("Cache-Control", "no-store")
@@ -93,8 +93,8 @@ def _first_part(path: str) -> str:
     return path.partition("/")[2].partition("/")[0]
 
 
-def _pages(about: dict[str, Any], visited: threading.Event | None) -> APIRouter:
-    """Hand out the page and what belongs to it."""
+def _page_routes(about: dict[str, Any], visited: threading.Event | None) -> APIRouter:
+    """Return the routes of the page and its files."""
     router = APIRouter()
 
     @router.get("/")
@@ -106,9 +106,9 @@ def _pages(about: dict[str, Any], visited: threading.Event | None) -> APIRouter:
     @router.get("/static/{name}")
     async def static(name: str) -> FileResponse:
         if name not in {path.name for path in STATIC.iterdir()}:
-            raise InputRefused("no such file")
-        kept = {"Cache-Control": "private, max-age=86400"} if name == "cornerstone.js" else {}
-        return FileResponse(STATIC / name, media_type=TYPES[Path(name).suffix], headers=kept)
+            raise InputRefused(f"no file {name!r:.40}")
+        headers = {"Cache-Control": "private, max-age=86400"} if name == "cornerstone.js" else {}
+        return FileResponse(STATIC / name, media_type=TYPES[Path(name).suffix], headers=headers)
 
     @router.get("/api/start")
     async def start() -> dict[str, Any]:

@@ -1,12 +1,11 @@
-"""Scans that were dropped into the page: uploaded, queued, reduced one after the other, kept until they are deleted.
+"""Uploaded scans: received, queued, reduced one at a time, and kept until the user deletes them.
 
-    FOLDER/<id>/job.json     what it is and how far it has come; written whole or not at all
-    FOLDER/<id>/upload/      its files, named by running numbers: no name from outside is ever used
-    FOLDER/<id>/result/      what `acdnet reduce` wrote
+    FOLDER/<id>/job.json     the record of the job, written atomically
+    FOLDER/<id>/upload/      uploaded files under running numbers; no name from outside is used
+    FOLDER/<id>/result/      output of `acdnet reduce`
 
-The state is on disk, so that a server that was killed goes on where it was: what was queued is queued again in the old
-order, what was being reduced goes on with its finished slices. Each job runs in a process of its own, which ends when
-the server does.
+All state is on disk. After a crash the server queues the waiting jobs again in their order, and an interrupted job
+continues with the slices that were finished.
 """
 
 from __future__ import annotations
@@ -25,9 +24,7 @@ from typing import Any
 
 from acdnet.errors import AcdnetError, InputRefused, PlaceTaken, ResourceError
 from acdnet.files import locked, write_atomically
-from acdnet.viewer.arrive import take_file
-from acdnet.viewer.queue import Queue
-from acdnet.viewer.states import (
+from acdnet.viewer.job import (
     ANY_PLANE,
     CANCELLED,
     DONE,
@@ -44,37 +41,41 @@ from acdnet.viewer.states import (
     UPLOADING,
     Job,
     Limits,
-    clear,
-    clear_staged,
+    clean_up,
     read_job,
     read_progress,
+    remove_partial,
 )
+from acdnet.viewer.queue import Queue
+from acdnet.viewer.upload import receive_file
 
 ID = re.compile(r"[0-9a-f]{16}")
 NUMBERS = ".numbers"
-"""Where the last number that was given is kept."""
-NEW, GONE = ".new-", ".gone-"
-"""How names begin of what is being made, and of what is being deleted; neither is a job."""
+"""File with the last job number that was assigned."""
+NEW, DELETED = ".new-", ".deleted-"
+"""Prefixes of job folders that are being created or deleted."""
+STOP_SECONDS = 10.0
+"""How long deletion waits for a running worker to stop."""
 
 
 class Jobs:
-    """All jobs of a folder, and the thread that works on them."""
+    """All jobs in a folder, with their queue."""
 
     def __init__(self, folder: Path, limits: Limits | None = None, start: bool = True) -> None:
         self.folder, self.limits = folder, limits or Limits()
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise ResourceError(f"{folder}: cannot be made ({error.strerror})") from error
-        self.held = ExitStack()
+            raise ResourceError(f"{folder}: cannot be created ({error.strerror})") from error
+        self.folder_lock = ExitStack()
         try:
-            self.held.enter_context(locked(folder / ".lock"))
+            self.folder_lock.enter_context(locked(folder / ".lock"))
         except PlaceTaken as error:
             raise PlaceTaken(f"{folder}: another acdnet serve is using this folder") from error
         self.lock = threading.RLock()
-        self.last: dict[str, float] = {}
-        """When something came last of an upload."""
-        self.going: dict[str, Job] = {}
+        self.last_activity: dict[str, float] = {}
+        """When each upload last received data."""
+        self.deleting: dict[str, Job] = {}
         """Jobs that are being deleted."""
         self.jobs = self._read_all()
         self.queue = Queue(self)
@@ -84,33 +85,33 @@ class Jobs:
     # state -------------------------------------------------------------------------------------------------------
 
     def _read_all(self) -> dict[str, Job]:
-        found = {}
-        clear_staged(self.folder, (NUMBERS,))
-        for place in self.folder.iterdir():
-            if place.name.startswith((NEW, GONE)):
-                shutil.rmtree(place, ignore_errors=True)
-            if not ID.fullmatch(place.name) or place.is_symlink():
+        jobs = {}
+        remove_partial(self.folder, (NUMBERS,))
+        for folder in self.folder.iterdir():
+            if folder.name.startswith((NEW, DELETED)):
+                shutil.rmtree(folder, ignore_errors=True)
+            if not ID.fullmatch(folder.name) or folder.is_symlink():
                 continue
             try:
-                job = read_job(place)
+                job = read_job(folder)
             except InputRefused:
-                continue  # not ours, or not whole: left alone
+                continue  # not a job, or damaged: leave it alone
             if job.state == RUNNING:
                 job = replace(job, state=QUEUED)
             elif job.state == UPLOADING:
-                job = replace(job, state=FAILED, message="the upload was interrupted; send the scan again")
+                job = replace(job, state=FAILED, message="the upload was interrupted; upload the scan again")
             if job.state in ENDED:
-                clear(place, job)
-            found[job.id] = job
+                clean_up(folder, job)
+            jobs[job.id] = job
             with suppress(AcdnetError, OSError):
                 self._save(job)
-        return _in_order(found)
+        return _sorted(jobs)
 
-    def _save(self, job: Job, place: Path | None = None) -> None:
-        write_atomically({(place or self.folder / job.id) / JOB: json.dumps(asdict(job)).encode()})
+    def _save(self, job: Job, folder: Path | None = None) -> None:
+        write_atomically({(folder or self.folder / job.id) / JOB: json.dumps(asdict(job)).encode()})
 
     def change(self, job: Job, **changes: object) -> Job:
-        """Change a job. A full disk does not hold it up: what is not written is found out again at the next start."""
+        """Change a job. If the disk is full, the change is kept in memory and repeated at the next start."""
         with self.lock:
             changed = replace(self.jobs.get(job.id, job), **changes)  # type: ignore[arg-type]
             if job.id in self.jobs:
@@ -120,33 +121,35 @@ class Jobs:
             return changed
 
     def get(self, id_: str) -> Job:
-        """Return a job by its name."""
+        """Return a job by its id."""
         with self.lock:
             if id_ not in self.jobs:
-                raise InputRefused("no such job")
+                raise InputRefused("no such job; it may have been deleted")
             return self.jobs[id_]
 
     def all(self) -> list[Job]:
-        """Return all jobs, the oldest first."""
+        """Return all jobs, oldest first."""
         with self.lock:
             return list(self.jobs.values())
 
     def progress(self, id_: str) -> dict[str, object]:
-        """Return what the job is doing and how much of it is done."""
+        """Return the progress that the worker reported."""
         return read_progress(self.folder / id_) if ID.fullmatch(id_) else {}
 
     # upload ------------------------------------------------------------------------------------------------------
 
     def create(self, files: int, kind: str) -> Job:
-        """Begin a job of so many files."""
+        """Create a job for an upload of `files` files."""
         if not 1 <= files <= self.limits.files:
-            raise InputRefused(f"{files} files; a scan has between 1 and {self.limits.files}")
+            raise InputRefused(f"{files} files; a scan must have between 1 and {self.limits.files}")
         if kind not in KINDS or (kind != "dicom" and files != 1):
-            raise InputRefused("send the DICOM files of one series, or one NIfTI volume")
-        self.give_up_idle()
+            raise InputRefused(
+                f"{files} files of type {kind:.20}; upload the DICOM files of one series, or one NIfTI volume"
+            )
+        self.cancel_idle_uploads()
         with self.lock:
             if len(self.jobs) >= self.limits.jobs:
-                raise ResourceError(f"there are {len(self.jobs)} scans already; delete some")
+                raise ResourceError(f"there are already {len(self.jobs)} scans; delete some first")
             self.check_room()
             job = Job(secrets.token_hex(8), self._number(), UPLOADING, time.time(), files, kind=kind)
             new = self.folder / f"{NEW}{job.id}"
@@ -157,13 +160,13 @@ class Jobs:
                 new.rename(self.folder / job.id)
             except (OSError, AcdnetError) as error:
                 shutil.rmtree(new, ignore_errors=True)
-                raise ResourceError(f"the scan cannot be kept ({error})") from error
+                raise ResourceError(f"the scan cannot be stored ({error})") from error
             self.jobs[job.id] = job
-            self.heard(job.id)
+            self.note_activity(job.id)
             return job
 
     def _number(self) -> int:
-        """Return the next number; none is given twice, even if the last was deleted."""
+        """Return the next job number; numbers are never reused, even after deletion."""
         counter, number = self.folder / NUMBERS, max((job.number for job in self.jobs.values()), default=0)
         with suppress(OSError, ValueError):
             number = max(number, int(counter.read_text()))
@@ -172,64 +175,66 @@ class Jobs:
         return number + 1
 
     async def receive(self, id_: str, number: int, parts: AsyncIterator[bytes]) -> None:
-        """Take a file, part by part, so that memory does not grow with it."""
-        await take_file(self, id_, number, parts)
+        """Receive a file in parts, so that memory use does not depend on its size."""
+        await receive_file(self, id_, number, parts)
 
-    def heard(self, id_: str) -> None:
-        """Note that something came of an upload."""
-        self.last[id_] = time.monotonic()
+    def note_activity(self, id_: str) -> None:
+        """Note that an upload received data."""
+        self.last_activity[id_] = time.monotonic()
 
-    def give_up_idle(self) -> None:
-        """End uploads of which nothing comes any more: they would count for ever."""
+    def cancel_idle_uploads(self) -> None:
+        """Cancel idle uploads; otherwise they would count towards the limit forever."""
         with self.lock:
             uploads = [job for job in self.jobs.values() if job.state == UPLOADING]
-            self.last = {job.id: self.last.get(job.id, time.monotonic()) for job in uploads}
+            self.last_activity = {job.id: self.last_activity.get(job.id, time.monotonic()) for job in uploads}
             oldest = time.monotonic() - self.limits.idle_seconds
-            idle = [job for job in uploads if self.last[job.id] < oldest]
-            ended = [self.change(job, state=FAILED, message="the upload stopped; send the scan again") for job in idle]
+            idle = [job for job in uploads if self.last_activity[job.id] < oldest]
+            ended = [
+                self.change(job, state=FAILED, message="the upload stopped; upload the scan again") for job in idle
+            ]
         for job in ended:
-            clear(self.folder / job.id, job)
+            clean_up(self.folder / job.id, job)
 
     def check_room(self) -> None:
-        """Refuse more when the disk is nearly full."""
+        """Refuse data when the disk is nearly full."""
         if shutil.disk_usage(self.folder).free < self.limits.reserve_bytes:
-            raise ResourceError("the disk is nearly full; delete scans that are done")
+            raise ResourceError("the disk is nearly full; delete finished scans")
 
     def submit(self, id_: str) -> Job:
-        """Put a job into the queue, once all its files are there."""
+        """Queue a job whose files have all arrived."""
         with self.lock:
             job = self.get(id_)
             if job.state != UPLOADING:
-                return job  # asked twice; once is enough
+                return job  # a repeated request
             if job.received != job.files:
                 raise InputRefused(f"{job.received} of {job.files} files have arrived")
             return self._enqueue(replace(job, state=QUEUED))
 
     def choose(self, id_: str, answer: int) -> Job:
-        """Run a job again that failed for want of an answer: the number of a series from 1, or 1 for yes."""
+        """Run a job again with the choice it needs: the number of a series from 1, or 1 to accept."""
         with self.lock:
             job = self.get(id_)
             if job.state in (QUEUED, RUNNING):
-                return job  # asked twice; once is enough
-            if job.state != FAILED or not job.asks:
-                raise InputRefused("the job asks nothing")
-            most = len(job.offered) if job.asks == SERIES else 1
-            if not 1 <= answer <= most:
-                raise InputRefused(f"there is no choice {answer}; there are {most}")
-            given: dict[str, Any] = {job.asks: True}
-            if job.asks == SERIES:  # what was accepted of another one is not accepted of this
-                given = {SERIES: answer, ANY_PLANE: False, LOSSY: False}
-            return self._enqueue(replace(job, state=QUEUED, message="", asks="", offered=(), **given))
+                return job  # a repeated request
+            if job.state != FAILED or not job.needs:
+                raise InputRefused(f"the job is {job.state} and needs no choice")
+            last = len(job.choices) if job.needs == SERIES else 1
+            if not 1 <= answer <= last:
+                raise InputRefused(f"choice {answer} does not exist; choose a number from 1 to {last}")
+            chosen: dict[str, Any] = {job.needs: True}
+            if job.needs == SERIES:  # what was accepted for another series does not apply to this one
+                chosen = {SERIES: answer, ANY_PLANE: False, LOSSY: False}
+            return self._enqueue(replace(job, state=QUEUED, message="", needs="", choices=(), **chosen))
 
     def _enqueue(self, job: Job) -> Job:
-        """Put a job into the queue. It is on disk before anybody is told so."""
+        """Queue a job; it is on disk before the request is answered."""
         self._save(job)
         self.jobs[job.id] = job
         self.queue.wake.set()
         return job
 
     def cancel(self, id_: str) -> Job:
-        """Stop a job; its files are thrown away."""
+        """Stop a job and delete its files."""
         with self.lock:
             job = self.get(id_)
             if job.state in ENDED:
@@ -237,54 +242,55 @@ class Jobs:
             job = self.change(job, state=CANCELLED, message="cancelled")
             running = self.queue.stop(id_)
         if not running:
-            clear(self.folder / id_, job)  # nothing arrives any more; others need not wait for the disk
+            clean_up(self.folder / id_, job)  # outside the lock: other requests need not wait for the disk
         return job
 
     def delete(self, id_: str) -> None:
-        """Remove a job with everything that belongs to it; once more, if something of it could not be removed."""
-        gone = self.folder / f"{GONE}{id_}"
-        if not (ID.fullmatch(id_) and gone.is_dir()):
+        """Delete a job with all its files; an incomplete deletion can be repeated."""
+        deleted = self.folder / f"{DELETED}{id_}"
+        if not (ID.fullmatch(id_) and deleted.is_dir()):
             self.cancel(id_)
-            self._take_away(id_, gone)
-        shutil.rmtree(gone, ignore_errors=True)  # others need not wait for the disk
+            self._move_away(id_, deleted)
+        shutil.rmtree(deleted, ignore_errors=True)  # outside the lock
         with self.lock:
-            if not gone.exists():
-                self.going.pop(id_, None)
+            if not deleted.exists():
+                self.deleting.pop(id_, None)
                 self.jobs.pop(id_, None)
                 return
-            if id_ in self.going:  # it stays in the list, where it can be deleted again
-                said = "not all of it could be deleted; delete it again"
-                self.jobs[id_] = replace(self.going[id_], state=FAILED, asks="", message=said)
-                self.jobs = _in_order(self.jobs)
-        raise ResourceError("not all of the scan could be deleted; try again")
+            if id_ in self.deleting:  # it stays in the list, so that the user can try again
+                message = "some files could not be deleted; delete it again"
+                self.jobs[id_] = replace(self.deleting[id_], state=FAILED, needs="", message=message)
+                self.jobs = _sorted(self.jobs)
+        raise ResourceError("some files of the scan could not be deleted; try again")
 
-    def _take_away(self, id_: str, gone: Path) -> None:
-        """Give a job another name when it is not worked on, so that nothing arrives in it any more."""
-        for _ in range(200):
+    def _move_away(self, id_: str, deleted: Path) -> None:
+        """Rename the folder of a job once its worker has stopped, so that nothing is written to it any more."""
+        deadline = time.monotonic() + STOP_SECONDS
+        while time.monotonic() < deadline:
             with self.lock:
                 if self.queue.running != id_:
                     job = self.get(id_)
                     try:
-                        (self.folder / id_).rename(gone)
+                        (self.folder / id_).rename(deleted)
                     except OSError as error:
                         raise ResourceError(f"the scan could not be deleted ({error.strerror}); try again") from error
-                    self.going[id_] = self.jobs.pop(job.id)
+                    self.deleting[id_] = self.jobs.pop(job.id)
                     return
             time.sleep(0.05)
-        raise ResourceError("the job does not stop; try again")
+        raise ResourceError("the job is still running; try again")
 
     def result(self, id_: str) -> Path:
-        """Return the folder of a finished job."""
+        """Return the result folder of a finished job."""
         job = self.get(id_)
         if job.state != DONE:
-            raise InputRefused(f"the job is {job.state}")
+            raise InputRefused(f"the job is {job.state}; it has no result")
         return self.folder / id_ / RESULT
 
     def close(self) -> None:
-        """Stop working; what was being done is taken up next time."""
+        """Stop; an interrupted job continues at the next start."""
         self.queue.close()
-        self.held.close()
+        self.folder_lock.close()
 
 
-def _in_order(jobs: dict[str, Job]) -> dict[str, Job]:
+def _sorted(jobs: dict[str, Job]) -> dict[str, Job]:
     return dict(sorted(jobs.items(), key=lambda item: item[1].number))

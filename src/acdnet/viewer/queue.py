@@ -1,4 +1,4 @@
-"""The queue: jobs are reduced one after the other, each in a process of its own."""
+"""The job queue: jobs run one at a time, each in its own process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from acdnet.errors import ResourceError
-from acdnet.viewer.states import (
+from acdnet.viewer.job import (
     ANY_PLANE,
     CANCELLED,
     DONE,
@@ -21,20 +21,21 @@ from acdnet.viewer.states import (
     RUNNING,
     SERIES,
     Job,
-    clear,
+    clean_up,
 )
 
 if TYPE_CHECKING:
     from acdnet.viewer.jobs import Jobs
 
-WORKER = (sys.executable, "-m", "acdnet.viewer.work")
-"""The process that reduces; the folder of its job and how to read it follow."""
+WORKER = (sys.executable, "-m", "acdnet.viewer.worker")
+"""Command of the worker process; the job folder and the options follow."""
 BUSY = ResourceError.exit_code
-"""How a process ends that found the place taken, by one that is about to end."""
+"""Exit code of a worker that found another process still writing the result."""
+POLL_SECONDS = 1.0
 
 
 class Queue(threading.Thread):
-    """The thread that works on the jobs of a folder."""
+    """The thread that runs the jobs of a folder."""
 
     def __init__(self, jobs: Jobs) -> None:
         super().__init__(name="queue", daemon=True)
@@ -45,23 +46,23 @@ class Queue(threading.Thread):
         self.running = ""
 
     def stop(self, id_: str) -> bool:
-        """End the process of a job if it is being worked on; tell whether it is."""
+        """Terminate the worker of a job; return False if the job is not running."""
         if self.running != id_ or self.process is None:
             return False
         self.process.terminate()
         return True
 
     def run(self) -> None:
-        """Work until the server stops; nothing that happens to a job ends the queue."""
+        """Run jobs until the server stops; a failing job never ends the queue."""
         while not self.closing:
             job = self._next()
             if job is None:
-                self.wake.wait(1.0)
+                self.wake.wait(POLL_SECONDS)
                 self.wake.clear()
-                self.jobs.give_up_idle()
+                self.jobs.cancel_idle_uploads()
                 continue
             try:
-                self._reduce(job)
+                self._run_job(job)
             except Exception as error:
                 self.jobs.change(job, state=FAILED, message=f"could not be started ({error})")
 
@@ -70,39 +71,42 @@ class Queue(threading.Thread):
             waiting = [job for job in self.jobs.all() if job.state == QUEUED]
             return min(waiting, key=lambda job: job.number) if waiting else None
 
-    def _reduce(self, job: Job) -> None:
-        place = self.jobs.folder / job.id
+    def _run_job(self, job: Job) -> None:
+        folder = self.jobs.folder / job.id
         with self.jobs.lock:
             if job not in self.jobs.all():
-                return  # it was cancelled or deleted meanwhile
+                return  # cancelled or deleted in the meantime
             self.jobs.change(job, state=RUNNING)
-            (place / PROGRESS).unlink(missing_ok=True)  # what an earlier run said
-            how = {name: getattr(job, name) for name in ("kind", SERIES, ANY_PLANE, LOSSY)}
-            command = [*WORKER, str(place), json.dumps(how)]
-            nothing = subprocess.DEVNULL
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)  # noqa: S603
+            (folder / PROGRESS).unlink(missing_ok=True)  # left by an earlier run
+            options = {name: getattr(job, name) for name in ("kind", SERIES, ANY_PLANE, LOSSY)}
+            command = [*WORKER, str(folder), json.dumps(options)]
+            null = subprocess.DEVNULL
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=null, stderr=null)  # noqa: S603
             self.running = job.id
-        with self.process as process:  # closes the pipe when it has ended
+        with self.process as process:  # closes the pipe at the end
             code = process.wait()
         with self.jobs.lock:
             self.process, self.running = None, ""
             now = next((one for one in self.jobs.all() if one.id == job.id), None)
             if now is None or self.closing:
                 return
-            told = self.jobs.progress(job.id)
-            if code == BUSY and told.get("taken") and now.state == RUNNING:
-                self.jobs.change(now, state=QUEUED)  # the process of a killed server has not ended yet
+            progress = self.jobs.progress(job.id)
+            if code == BUSY and progress.get("busy") and now.state == RUNNING:
+                self.jobs.change(now, state=QUEUED)  # the worker of a killed server is still running
             else:
                 if now.state != CANCELLED:
-                    good = code == 0 and (place / RESULT).is_dir()
-                    message = str(told.get("message", "")) or ("" if good else f"the process ended with {code}")
-                    now = self.jobs.change(now, state=DONE if good else FAILED, message=message, **_question(told))
-                clear(place, now)
+                    good = code == 0 and (folder / RESULT).is_dir()
+                    message = str(progress.get("message", "")) or (
+                        "" if good else f"the worker exited with code {code}"
+                    )
+                    choice = _choice(progress)
+                    now = self.jobs.change(now, state=DONE if good else FAILED, message=message, **choice)
+                clean_up(folder, now)
                 return
-        self.wake.wait(1.0)
+        self.wake.wait(POLL_SECONDS)
 
     def close(self) -> None:
-        """Stop working."""
+        """Stop the queue and its worker."""
         self.closing = True
         with self.jobs.lock:
             if self.process is not None:
@@ -112,7 +116,7 @@ class Queue(threading.Thread):
             self.join(10.0)
 
 
-def _question(told: dict[str, object]) -> dict[str, object]:
-    offered = told.get("offered")
-    titles = tuple(str(title) for title in offered) if isinstance(offered, list) else ()
-    return {"asks": str(told.get("asks", "")), "offered": titles}
+def _choice(progress: dict[str, object]) -> dict[str, object]:
+    choices = progress.get("choices")
+    titles = tuple(str(title) for title in choices) if isinstance(choices, list) else ()
+    return {"needs": str(progress.get("needs", "")), "choices": titles}

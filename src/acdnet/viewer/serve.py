@@ -1,4 +1,4 @@
-"""Start the page: on this computer alone, under an address that nobody can guess."""
+"""Start the viewer on this computer under a secret address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from acdnet.errors import MissingExtra, ResourceError
-from acdnet.scans.scan import NOTICE
+from acdnet.io.scan import NOTICE
 
 HOST = "127.0.0.1"
 TOKEN_BYTES = 24
@@ -29,9 +29,9 @@ def run_server(
     model: str,
     port: int,
     browser: bool,
-    say: Callable[[str], None],
+    echo: Callable[[str], None],
 ) -> None:
-    """Serve until Ctrl-C."""
+    """Serve the page until Ctrl-C."""
     try:
         import uvicorn
 
@@ -39,27 +39,27 @@ def run_server(
         from acdnet.viewer.jobs import Jobs
     except ImportError as error:
         raise MissingExtra("the viewer", "fastapi uvicorn") from error
-    with ExitStack() as ends:
-        ends.enter_context(_ended_by_signals())
-        listening = ends.enter_context(_listen(port))
+    with ExitStack() as cleanup:
+        cleanup.enter_context(_exit_on_signals())
+        listening = cleanup.enter_context(_listen(port))
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(TOKEN_BYTES)
         jobs = Jobs(uploads) if uploads is not None else None
         if jobs is not None:
-            ends.callback(jobs.close)
+            cleanup.callback(jobs.close)
         visited = threading.Event()
         app = make_app(token, results, jobs, model, port, visited)
-        # no log of requests: their addresses hold the token
+        # requests are not logged, because their addresses contain the token
         config = uvicorn.Config(
             app, log_level="critical", access_log=False, lifespan="off", timeout_graceful_shutdown=2
         )
         server = uvicorn.Server(config)
         address = f"http://{HOST}:{port}/{token}/"
-        say(f"open {address}")
-        say(f"only this computer can; stop with Ctrl-C. {NOTICE}")
+        echo(f"Viewer: {address}")
+        echo(f"Available on this computer only. Press Ctrl-C to stop. {NOTICE}")
         if browser:
-            door = ends.enter_context(_door(address))
-            threading.Thread(target=_open_when_ready, args=(server, door, visited), daemon=True).start()
+            redirect = cleanup.enter_context(_redirect_page(address))
+            threading.Thread(target=_open_when_ready, args=(server, redirect, visited), daemon=True).start()
         server.run([listening])
 
 
@@ -68,26 +68,26 @@ def _listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
-        listening.listen(128)  # whoever comes before the server is ready waits
+        listening.listen(128)  # early requests wait until the server is ready
     except OSError as error:
         listening.close()
         raise ResourceError(
-            f"port {port} cannot be used ({error.strerror}); leave --port out to get a free one"
+            f"port {port} is not available ({error.strerror}); omit --port to use a free one"
         ) from error
     return listening
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let a signal that ends the program end it in order: without this, nothing would be cleared up."""
+def _exit_on_signals() -> Iterator[None]:
+    """Turn termination signals into SystemExit, so that cleanup runs."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def end(number: int, _: object) -> None:
+    def exit_(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, end) for number in SIGNALS}
+    before = {number: signal.signal(number, exit_) for number in SIGNALS}
     try:
         yield
     finally:
@@ -96,8 +96,11 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _door(address: str) -> Iterator[Path]:
-    """Write a page that leads to the address, for this user alone: everybody can read the command line of a browser."""
+def _redirect_page(address: str) -> Iterator[Path]:
+    """Write a page that redirects to the address, readable by this user only.
+
+    Other users can read the command line of the browser, which must not contain the token.
+    """
     handle, name = tempfile.mkstemp(".html", "acdnet-")
     try:
         with os.fdopen(handle, "w") as file:
@@ -107,12 +110,12 @@ def _door(address: str) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-def _open_when_ready(server: Any, door: Path, visited: threading.Event) -> None:
-    """Open the page in the browser; the door goes when it has been used."""
+def _open_when_ready(server: Any, redirect: Path, visited: threading.Event) -> None:
+    """Open the page in the browser; remove the redirect page after the first visit."""
     for _ in range(100):
         if server.started:
-            webbrowser.open(door.as_uri())
+            webbrowser.open(redirect.as_uri())
             visited.wait()
-            door.unlink(missing_ok=True)
+            redirect.unlink(missing_ok=True)
             return
         time.sleep(0.05)

@@ -15,9 +15,10 @@ from torch import Tensor, nn
 
 from acdnet.config import ACDNetConfig, NetworkConfig
 from acdnet.errors import InputRefused, MissingExtra, ModelFileError
+from acdnet.fast.inference import fold
 from acdnet.files import check_writable, write_atomically
 from acdnet.model.acdnet import ACDNet
-from acdnet.model.inference import fold
+from acdnet.model.wcd import PLAIN, computed_by
 from acdnet.units import NETWORK_RANGE
 from acdnet.weights.card import Card
 
@@ -74,8 +75,8 @@ def _convert(exported: nn.Module, card: Card) -> bytes:
     unit = side_unit(card.config)
     units = [torch.export.Dim(name, min=-(-SMALLEST // unit)) for name in ("height", "width")]
     height, width = units if unit == 1 else [unit * one for one in units]
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it warns of packages that nobody needs here
-    with warnings.catch_warnings():
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it warns of packages that are not needed here
+    with warnings.catch_warnings(), computed_by(PLAIN):  # ONNX has convolutions of any size, but no such FFT
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
             exported,
@@ -94,8 +95,8 @@ def _convert(exported: nn.Module, card: Card) -> bytes:
     first = card.config.first if isinstance(card.config, ACDNetConfig) else "li"
     proto.metadata_props.append(onnx.StringStringEntryProto(key="X_li is made by", value=first))
     if isinstance(card.config, ACDNetConfig) and card.config.last != "none":
-        told = "the network's own image; acdnet reduce goes on from it (" + card.config.last + ")"
-        proto.metadata_props.append(onnx.StringStringEntryProto(key="image", value=told))
+        note = f"the image of the network alone; acdnet reduce also applies {card.config.last}"
+        proto.metadata_props.append(onnx.StringStringEntryProto(key="image", value=note))
     proto.metadata_props.append(onnx.StringStringEntryProto(key="sides are multiples of", value=str(unit)))
     buffer = io.BytesIO()
     onnx.save_model(proto, buffer)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor
 
 from acdnet.config import NetworkConfig, config_from_dict
 from acdnet.errors import ConfigError, ModelFileError
+from acdnet.fast.device import choose_device
 from acdnet.files import sha256
 from acdnet.model.acdnet import ACDNet
-from acdnet.model.inference import InferenceACDNet
 from acdnet.weights.card import CONFIG_KEY, Card, read_card, read_model_file
 from acdnet.weights.check import MAX_WEIGHTS_BYTES, check_count, check_state
 from acdnet.weights.networks import Network, build
@@ -22,10 +21,14 @@ from acdnet.weights.selftest import KEY, TOLERANCE, selftest
 from acdnet.weights.shipped import find_model
 
 
-def load_model(name_or_path: str | Path = "default", device: str | torch.device = "cpu") -> InferenceACDNet:
-    """Load a shipped model by name, or any model by path, ready for inference."""
+def load_model(name_or_path: str | Path = "default", device: str = "cpu") -> ACDNet:
+    """Load a shipped model by name, or any model by path, in evaluation mode.
+
+    It is a torch module like any other: it can be moved and trained. `acdnet.get_method` returns a model as a method,
+    which takes and gives HU.
+    """
     model, _ = read_acdnet(find_model(name_or_path))
-    return InferenceACDNet(model.to(device))
+    return model.to(choose_device(device))
 
 
 def read_acdnet(path: Path) -> tuple[ACDNet, Card]:

@@ -8,8 +8,8 @@ from acdnet.config import ACDNetConfig, CNNMARConfig, DualConfig, NetworkConfig
 from acdnet.model.acdnet import ACDNet
 
 if TYPE_CHECKING:
-    from acdnet.rivals.cnnmar import CNNMAR
-    from acdnet.rivals.dual import DualNetwork
+    from acdnet.methods.learned.cnnmar import CNNMAR
+    from acdnet.methods.learned.dual import DualNetwork
 
 Network: TypeAlias = "ACDNet | CNNMAR | DualNetwork"
 
@@ -20,11 +20,11 @@ def build(config: NetworkConfig) -> Network:
         case ACDNetConfig():
             return ACDNet(config)
         case CNNMARConfig():
-            from acdnet.rivals.cnnmar import CNNMAR
+            from acdnet.methods.learned.cnnmar import CNNMAR
 
             return CNNMAR(config)
         case DualConfig():
-            from acdnet.rivals.dual import make_dual
+            from acdnet.methods.learned.dual import make_dual
 
             return make_dual(config)
     raise TypeError(f"no network is known for {type(config).__name__}")

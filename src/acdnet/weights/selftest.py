@@ -11,8 +11,8 @@ from acdnet.model.acdnet import ACDNet
 from acdnet.units import NETWORK_RANGE, WATER_MU, hu_from_network
 
 if TYPE_CHECKING:
-    from acdnet.rivals.cnnmar import CNNMAR
-    from acdnet.rivals.dual import DualNetwork
+    from acdnet.methods.learned.cnnmar import CNNMAR
+    from acdnet.methods.learned.dual import DualNetwork
     from acdnet.weights.networks import Network
 
 KEY = "selftest.image"
@@ -45,16 +45,16 @@ def _fixed_input() -> tuple[Tensor, Tensor, Tensor]:
 
 def _of_rival(model: CNNMAR | DualNetwork, Y: Tensor, X_li: Tensor, I: Tensor) -> Tensor:
     """Run a network of another kind on the same slice, in a small scanner."""
+    from acdnet.methods.learned.cnnmar import CNNMAR
+    from acdnet.methods.learned.observed import observe
     from acdnet.physics.geometry import FanBeam
-    from acdnet.physics.measured import Measured
-    from acdnet.rivals.cnnmar import CNNMAR
-    from acdnet.rivals.observed import observe
+    from acdnet.physics.measurement import Measurement
 
     if isinstance(model, CNNMAR):
         images = torch.stack((Y, 0.5 * (Y + X_li), X_li)) / NETWORK_RANGE
         found: Tensor = model(images[None])[0, 0] * NETWORK_RANGE
         return found
     scanner = FanBeam(SIZE, pixel_cm=0.2, views=64, bins=97, bin_cm=0.35, source_cm=50.0, detector_cm=50.0)
-    measured = Measured.from_image(hu_from_network(Y).numpy(), ~I.numpy(), scanner)
+    measured = Measurement.of_square(hu_from_network(Y).numpy(), ~I.numpy(), scanner)
     image: Tensor = model(observe(measured, hu_from_network(X_li).numpy())).image
     return image[0, 0] * (WATER_MU * NETWORK_RANGE)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from acdnet.config import ACDNetConfig
 from acdnet.errors import ModelFileError
 from acdnet.weights.card import Card, read_card
 
@@ -38,18 +36,12 @@ def find_model(name_or_path: str | Path) -> Path:
     return path
 
 
-def find_acdnets(names: Iterable[str]) -> list[Path]:
-    """Return the weights files of those models, by name or file, that are of ACDNet; `acdnet` is the default one."""
-    found = [find_model("default" if name == "acdnet" else name) for name in names]
-    return [path for path in found if isinstance(read_card(path).config, ACDNetConfig)]
-
-
-def find_rival(kind: str) -> Path:
+def model_of_kind(kind: str) -> Path:
     """Return the shipped model of a kind of network."""
     for card, path, _ in shipped_cards():
         if card.config.network == kind:
             return path
-    raise ModelFileError(f"no model of {kind} is shipped; train one (docs/rivals.md) and name its file with --model")
+    raise ModelFileError(f"no model of {kind} is shipped; train one (docs/comparison.md) and name its file")
 
 
 def shipped_cards() -> list[tuple[Card, Path, list[str]]]:
@@ -58,3 +50,8 @@ def shipped_cards() -> list[tuple[Card, Path, list[str]]]:
     for name, path in shipped_models().items():
         cards.append((read_card(path), path, [alias for alias, meant in ALIASES.items() if meant == name]))
     return cards
+
+
+def list_models() -> list[Card]:
+    """Return the cards of all shipped models: what each is, what it was trained on, and how it scores."""
+    return [card for card, _, _ in shipped_cards()]

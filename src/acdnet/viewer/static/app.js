@@ -1,6 +1,6 @@
-// Begin: open the one result there is, or the page that takes scans.
+// Entry point: open the single result, or the list of scans.
 
-import { askJson, complain, leave, setCommand } from "./data.js";
+import { clearError, requestJson, setCommand, showError } from "./data.js";
 import { $ } from "./dom.js";
 import { startEngine } from "./pane.js";
 import { Uploads } from "./uploads.js";
@@ -8,45 +8,45 @@ import { Viewer } from "./viewer.js";
 
 let viewer = null;
 let uploads = null;
-let wishes = 0; // what was wanted last: an answer to an earlier wish is dropped
+let requests = 0; // number of the latest request; answers to earlier ones are dropped
 
-// Open a result, of a job if there is one. The page that one is on stays until there is something to show.
-async function look(name, job = null) {
-  const wish = ++wishes;
+// Open a result, given with its job if it has one. The current page stays until the result has loaded.
+async function openResult(name, job = null) {
+  const request = ++requests;
   try {
-    const about = await askJson(`results/${name}`);
-    if (wish !== wishes) return;
+    const about = await requestJson(`results/${name}`);
+    if (request !== requests) return;
     uploads?.stop();
     viewer?.close();
-    leave();
+    clearError();
     $("home").hidden = uploads === null;
     viewer = new Viewer(name, about, job);
-    window.acdnet = viewer; // for the console, and for tests
+    window.acdnet = viewer; // for the console and for tests
     await viewer.open();
   } catch (error) {
-    if (wish === wishes) throw error;
+    if (request === requests) throw error;
   }
 }
 
 function home() {
-  wishes++;
+  requests++;
   viewer?.close();
   viewer = null;
   $("home").hidden = true;
-  leave();
-  uploads ??= new Uploads($("start"), look);
+  clearError();
+  uploads ??= new Uploads($("start"), openResult);
   uploads.start();
 }
 
-async function begin() {
-  const about = await askJson("start");
+async function start() {
+  const about = await requestJson("start");
   setCommand(about.uploads ? "serve" : "view");
   $("notice").textContent = about.notice;
   $("help").addEventListener("click", () => $("keys").showModal());
   $("home").addEventListener("click", home);
   await startEngine();
   if (about.uploads) home();
-  else await look(about.results[0]);
+  else await openResult(about.results[0]);
 }
 
-begin().catch((error) => complain(error, true));
+start().catch((error) => showError(error, true));

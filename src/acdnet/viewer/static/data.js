@@ -1,72 +1,72 @@
-// What the server knows: requests, and the slices that were loaded, as plain numbers.
+// Requests to the server, and a cache of the slices that were loaded.
 
 import { $, make } from "./dom.js";
 
-const MOST_KEPT = 384 * 2 ** 20; // bytes of images and maps that stay in memory; those that were not used for longest go first
+const CACHE_BYTES = 384 * 2 ** 20; // images and maps in memory; the least recently used are dropped first
 
 const BUSY = 503, FORBIDDEN = 403;
-const PATIENCE = 1000; // ms
-const READABLE = 8000; // ms that a message stays
-const AGAIN = 300; // ms until a server that did not answer is asked once more
+const BUSY_DELAY = 1000; // ms until a busy server is asked again
+const MESSAGE_TIME = 8000; // ms that a temporary message stays
+const RETRY_DELAY = 300; // ms before checking whether the server still runs
 
-let command = "view"; // what the server was started with
+let command = "view"; // the command that started the server
 export function setCommand(name) { command = name; }
 
-// The server is gone, and its address with it: the next one has another token.
-class Stopped extends Error {
-  lasts = true;
-  constructor() { super(`The server has stopped. Start \`acdnet ${command}\` again and open the new address${command === "serve" ? "; scans are kept" : ""}.`); }
+// The server has stopped; a new one will have another address.
+class ServerStopped extends Error {
+  permanent = true;
+  constructor() { super(`The server has stopped. Run \`acdnet ${command}\` again and open the new address.${command === "serve" ? " Your scans are kept." : ""}`); }
 }
 
-class Deleted extends Error {
-  get lasts() { return !$("viewer").hidden; } // in the list its row goes, which says enough
+class ScanDeleted extends Error {
+  get permanent() { return !$("viewer").hidden; } // in the list, the missing row says enough
   constructor() { super("This scan was deleted."); }
 }
 
-// Fetch something of the server; one request that fails does not mean that there is none.
-async function reach(path, options) {
+// Send a request; after a failure, find out whether the server still runs.
+async function send(path, options) {
   try {
     const answer = await fetch(`api/${path}`, options);
     if (answer.status !== FORBIDDEN) {
-      if (lasting instanceof Stopped) calm();
+      if (permanent instanceof ServerStopped) hideError();
       return answer;
     }
-  } catch { /* told below */ }
-  await new Promise((done) => setTimeout(done, AGAIN));
-  const there = await fetch("api/start").then((answer) => answer.ok, () => false);
-  throw there ? new Error("the server did not answer; try again") : new Stopped();
+  } catch { /* reported below */ }
+  await new Promise((done) => setTimeout(done, RETRY_DELAY));
+  const running = await fetch("api/start").then((answer) => answer.ok, () => false);
+  throw running ? new Error("The server did not answer. Try again.") : new ServerStopped();
 }
 
-// Whether a request was about a result whose scan is no more.
+// Whether a failed request was for the result of a deleted scan.
 async function isDeleted(path) {
   const [kind, name] = path.split("/");
   if (command !== "serve" || kind !== "results") return false;
-  const answer = await reach("jobs");
+  const answer = await send("jobs");
   return answer.ok && !(await answer.json()).some((job) => job.id === name);
 }
 
-// Ask the server. While it is busy, ask again as long as the answer is still wanted.
-export async function ask(path, options = {}, wanted = () => true) {
-  let answer = await reach(path, options);
+// Send a request; repeat it while the server is busy, as long as the answer is still wanted.
+export async function request(path, options = {}, wanted = () => true) {
+  let answer = await send(path, options);
   while (answer.status === BUSY && wanted()) {
-    await new Promise((done) => setTimeout(done, PATIENCE));
-    answer = await reach(path, options);
+    await new Promise((done) => setTimeout(done, BUSY_DELAY));
+    answer = await send(path, options);
   }
   if (!answer.ok) {
     let text = answer.statusText;
-    try { text = (await answer.json()).error ?? text; } catch { /* not JSON: the status says enough */ }
-    throw (await isDeleted(path)) ? new Deleted() : new Error(text);
+    try { text = (await answer.json()).error ?? text; } catch { /* not JSON: keep the status text */ }
+    throw (await isDeleted(path)) ? new ScanDeleted() : new Error(text);
   }
   return answer;
 }
 
-export const askJson = async (path, options, wanted) => (await ask(path, options, wanted)).json();
+export const requestJson = async (path, options, wanted) => (await request(path, options, wanted)).json();
 
-const arrays = new Map(); // path -> {promise, bytes}, the one used last at the end
-let kept = 0;
+const arrays = new Map(); // path -> {promise, bytes}, least recently used first
+let cachedBytes = 0;
 
-// Return an image of the server, or null where there is none: {rows, columns, values}, and where they are known the
-// spacing of rows and columns in mm, what of the patient lies at the edges, and whether large numbers are dark. Asked once.
+// Load an image; null if there is none: {rows, columns, values, spacing, edges, inverted}. Spacing is in mm and null if
+// unknown; edges are the anatomical directions at the edges; inverted: large values are dark. Each path is loaded once.
 export function load(path, Kind = Int16Array) {
   const entry = arrays.get(path) ?? { promise: fetchArray(path, Kind), bytes: 0 };
   if (arrays.delete(path)) {
@@ -80,48 +80,48 @@ export function load(path, Kind = Int16Array) {
 
 function keep(entry, bytes) {
   entry.bytes = bytes;
-  kept += bytes;
+  cachedBytes += bytes;
   for (const [path, old] of arrays) {
-    if (kept <= MOST_KEPT) break;
-    if (old === entry || !old.bytes) continue; // what is under way is wanted
+    if (cachedBytes <= CACHE_BYTES) break;
+    if (old === entry || !old.bytes) continue; // still loading
     arrays.delete(path);
-    kept -= old.bytes;
+    cachedBytes -= old.bytes;
   }
 }
 
 async function fetchArray(path, Kind) {
-  const answer = await ask(path);
+  const answer = await request(path);
   if (answer.status === 204) return null;
-  const told = (name) => answer.headers.get(name)?.split(",");
-  const [rows, columns] = told("X-Shape").map(Number);
+  const header = (name) => answer.headers.get(name)?.split(",");
+  const [rows, columns] = header("X-Shape").map(Number);
   return {
-    rows, columns, values: new Kind(await answer.arrayBuffer()), spacing: told("X-Spacing")?.map(Number) ?? null,
-    edges: told("X-Edges") ?? [], inverted: told("X-Inverted") !== undefined,
+    rows, columns, values: new Kind(await answer.arrayBuffer()), spacing: header("X-Spacing")?.map(Number) ?? null,
+    edges: header("X-Edges") ?? [], inverted: header("X-Inverted") !== undefined,
   };
 }
 
 export const layerPath = (result, number, layer) => `results/${result}/slices/${number}/${layer}`;
 
 let timer;
-let lasting = null; // what is told for good; nothing that passes is told instead
+let permanent = null; // the permanent error on the screen; temporary ones do not replace it
 
-// Tell what went wrong: for a while, or for good where the page has nothing else to show. What stands between ` is code.
-export function complain(error, stays = Boolean(error.lasts)) {
-  if (lasting && !stays) return;
-  const place = $("error");
+// Show an error: for a while, or permanently if the page has nothing else to show. Text between ` is code.
+export function showError(error, stays = Boolean(error.permanent)) {
+  if (permanent && !stays) return;
+  const box = $("error");
   const parts = (error.message ?? String(error)).split("`");
-  place.replaceChildren(...parts.map((part, n) => (n % 2 ? make("code", { textContent: part }) : part)));
-  place.hidden = false;
+  box.replaceChildren(...parts.map((part, n) => (n % 2 ? make("code", { textContent: part }) : part)));
+  box.hidden = false;
   clearTimeout(timer);
-  lasting = stays ? error : null;
-  if (!stays) timer = setTimeout(calm, READABLE);
+  permanent = stays ? error : null;
+  if (!stays) timer = setTimeout(hideError, MESSAGE_TIME);
 }
 
-// Take back what was told, unless it is that there is no server.
-export function leave() { if (!(lasting instanceof Stopped)) calm(); }
+// Hide the error of a page that is left, unless the server has stopped.
+export function clearError() { if (!(permanent instanceof ServerStopped)) hideError(); }
 
-function calm() {
+function hideError() {
   clearTimeout(timer);
-  lasting = null;
+  permanent = null;
   $("error").hidden = true;
 }

@@ -1,16 +1,16 @@
-// Elements of the page, and numbers as it tells them.
+// DOM helpers and number formats.
 
 export const $ = (id) => document.getElementById(id);
 
-// Make an element with some properties, and with what is in it.
+// Create an element with properties and content.
 export function make(tag, properties = {}, ...content) {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...content);
   return element;
 }
 
-// A time of the server as people write it; the year is told where it is another one.
-export function when(seconds) {
+// Format a server time; the year is shown only if it is not the current one.
+export function formatTime(seconds) {
   const time = new Date(seconds * 1000);
   const year = time.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
   const [day, hour] = [{ day: "numeric", month: "short", ...year }, { hour: "2-digit", minute: "2-digit" }];
@@ -19,5 +19,5 @@ export function when(seconds) {
 
 export const count = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
-// A number to three digits, without zeros that say nothing.
+// Format a number with three significant digits and no trailing zeros.
 export const short = (value) => String(Number(value.toPrecision(3)));

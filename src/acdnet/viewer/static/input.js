@@ -1,6 +1,6 @@
-// Mouse and keys, as radiology viewers have them. These are methods of the viewer.
+// Mouse and keyboard, following the conventions of radiology viewers. These are methods of the viewer.
 
-import { complain } from "./data.js";
+import { showError } from "./data.js";
 import { $, short } from "./dom.js";
 
 export const WINDOWS = {
@@ -9,15 +9,15 @@ export const WINDOWS = {
   lung: ["Lung", [-1350, 150], "l"],
   wide: ["Wide", [-1000, 3000], "w"],
 };
-const NARROWEST = 2; // window, in numbers of the image
-const NEAREST = 4, FARTHEST = 2000; // mm, half the height of a picture
-const NOTCH = 50; // pixels of the wheel that are a slice: a notch of a mouse is more, a trackpad tells many small ones
-const LINE = 20; // pixels of a line, for wheels that count lines
-const MOST_ZOOMED = 100; // pixels of the wheel that count in one event
+const MIN_WIDTH = 2; // of a window, in image values
+const MIN_SCALE = 4, MAX_SCALE = 2000; // half the height of the view, in mm
+const NOTCH = 50; // wheel pixels per slice: a mouse notch is more, a trackpad sends many small events
+const LINE = 20; // pixels per line, for wheels that count lines
+const MAX_ZOOM_STEP = 100; // wheel pixels that count in one event
 
-const PRINTED = 1; // letters that the name of a key has if the key writes something
+const PRINTABLE = 1; // length of the name of a key that types a character
 
-// Whether a menu is open; browsers that do not say so are taken to have it open while it has the focus.
+// Whether a menu is open; a browser that cannot tell counts a focused menu as open.
 function isOpen(menu) {
   try { return menu.matches(":open"); } catch { return true; }
 }
@@ -28,13 +28,13 @@ export const input = {
   press(event) {
     const pane = this.paneAt(event);
     if (event.target.closest("select")) return;
-    document.activeElement?.blur(); // a menu or slider that was used would take the keys
+    document.activeElement?.blur(); // otherwise the last used menu or slider would take the keys
     if (!pane?.shown || event.target.closest(".bar")) return;
     event.preventDefault();
-    const begin = { x: event.clientX, y: event.clientY, camera: pane.camera(), range: this.rangeOf(pane.shown), content: pane.shown };
+    const start = { x: event.clientX, y: event.clientY, camera: pane.getCamera(), range: this.rangeOf(pane.shown), content: pane.shown };
     const kind = event.shiftKey ? "line" : event.button === 2 ? "zoom" : event.button === 1 || this.space ? "pan" : "window";
     if (kind === "line") this.line = { from: pane.pixel(event), to: pane.pixel(event) };
-    const move = (now) => this.drag(kind, pane, begin, now);
+    const move = (now) => this.drag(kind, pane, start, now);
     const until = new AbortController();
     const end = () => { until.abort(); this.drawing = false; this.paint(); };
     this.drawing = kind === "line";
@@ -42,40 +42,40 @@ export const input = {
     for (const way of ["pointerup", "pointercancel"]) document.addEventListener(way, end, until);
   },
 
-  drag(kind, pane, begin, event) {
-    const dx = event.clientX - begin.x, dy = event.clientY - begin.y;
+  drag(kind, pane, start, event) {
+    const dx = event.clientX - start.x, dy = event.clientY - start.y;
     if (kind === "line") {
       this.line.to = pane.pixel(event);
       this.paint();
     } else if (kind === "window") {
-      const [low, high] = begin.range;
-      const width = Math.max(NARROWEST, (high - low) * Math.exp(dx / 300)), level = (low + high) / 2 + dy * (high - low) / 500;
-      this.setRange(begin.content, [level - width / 2, level + width / 2]);
+      const [low, high] = start.range;
+      const width = Math.max(MIN_WIDTH, (high - low) * Math.exp(dx / 300)), level = (low + high) / 2 + dy * (high - low) / 500;
+      this.setRange(start.content, [level - width / 2, level + width / 2]);
     } else if (kind === "zoom") {
-      this.zoom(begin.camera, Math.exp(dy / 200));
+      this.zoom(start.camera, Math.exp(dy / 200));
     } else {
-      const [x, y, z] = begin.camera.focalPoint;
+      const [x, y, z] = start.camera.focalPoint;
       const [mmX, mmY] = pane.distance(dx, dy);
-      this.look({ ...begin.camera, focalPoint: [x - mmX, y - mmY, z] });
+      this.setCamera({ ...start.camera, focalPoint: [x - mmX, y - mmY, z] });
     }
   },
 
-  look(camera) {
+  setCamera(camera) {
     this.camera = camera;
     this.placeCameras();
   },
 
   zoom(camera, by) {
-    this.look({ ...camera, parallelScale: Math.min(FARTHEST, Math.max(NEAREST, camera.parallelScale * by)) });
+    this.setCamera({ ...camera, parallelScale: Math.min(MAX_SCALE, Math.max(MIN_SCALE, camera.parallelScale * by)) });
   },
 
-  // Go on by a slice for a notch of a mouse, or for as much of a trackpad's small steps; with ctrl, zoom.
+  // Scroll one slice per mouse notch, or per equivalent trackpad movement; zoom with Ctrl.
   wheel(event) {
     event.preventDefault();
     const by = event.deltaY * (event.deltaMode ? LINE : 1);
     if (event.ctrlKey) {
       const pane = this.panes.find((one) => one.shown);
-      if (pane) this.zoom(pane.camera(), Math.exp(Math.max(-MOST_ZOOMED, Math.min(MOST_ZOOMED, by)) / 200));
+      if (pane) this.zoom(pane.getCamera(), Math.exp(Math.max(-MAX_ZOOM_STEP, Math.min(MAX_ZOOM_STEP, by)) / 200));
       return;
     }
     if (Math.sign(by) !== Math.sign(this.wheeled)) this.wheeled = 0;
@@ -87,16 +87,16 @@ export const input = {
 
   hover(event) {
     this.pointer = event;
-    this.tellValues();
+    this.showValues();
   },
 
-  // Write the values under the pointer of what is shown now.
-  tellValues() {
+  // Show the values under the pointer.
+  showValues() {
     const pane = this.pointer && this.paneAt(this.pointer);
     const [row, column] = pane?.shown ? pane.pixel(this.pointer) : [-1, -1];
-    const told = this.panes.map((one) => [one.shown, one.value(row, column)]).filter(([, value]) => value !== null);
-    $("place").textContent = told.length ? `row ${Math.round(row)}, column ${Math.round(column)}` : "";
-    $("values").textContent = told.map(([{ label, unit }, value]) => `${label}: ${unit ? `${value} ${unit}` : short(value)}`).join("    ");
+    const values = this.panes.map((one) => [one.shown, one.value(row, column)]).filter(([, value]) => value !== null);
+    $("position").textContent = values.length ? `row ${Math.round(row)}, column ${Math.round(column)}` : "";
+    $("values").textContent = values.map(([{ label, unit }, value]) => `${label}: ${unit ? `${value} ${unit}` : short(value)}`).join("    ");
   },
 
   key(event) {
@@ -104,28 +104,28 @@ export const input = {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("dialog") || (menu && isOpen(menu))) return;
     if (event.key === " " && event.target.closest("button, select")) return;
     const key = event.key.toLowerCase();
-    const found = Object.values(WINDOWS).find(([, , letter]) => letter === key);
+    const preset = Object.values(WINDOWS).find(([, , letter]) => letter === key);
     const steps = { arrowdown: 1, arrowright: 1, arrowup: -1, arrowleft: -1, pagedown: 10, pageup: -10 };
-    const views = { 1: "side", 2: "swipe", 3: "inside" };
-    if (found) this.setWindow(found[1]);
+    const views = { 1: "side", 2: "swipe", 3: "stages" };
+    if (preset) this.setWindow(preset[1]);
     else if (key in steps) this.step(steps[key]);
-    else if (key in views) this.setView(views[key]).catch(complain);
+    else if (key in views) this.setView(views[key]).catch(showError);
     else if (key === "home") this.go(0);
     else if (key === "end") this.go(this.about.slices.length - 1);
     else if (key === "m") this.toggle("metal");
-    else if (key === "e") this.toggle("doubt");
+    else if (key === "e") this.toggle("expected_error_hu");
     else if (key === "t") $("tables-button").click();
     else if (key === "i") { this.flip = !this.flip; this.applyWindows(); }
     else if (key === "0") this.reset();
     else if (key === "c") this.nextChanged();
-    else if (key === "," || key === ".") this.inside.turn(key === "," ? -1 : 1);
+    else if (key === "," || key === ".") this.stages.step(key === "," ? -1 : 1);
     else if (key === "+" || key === "-") {
       const pane = this.panes.find((one) => one.shown);
-      if (pane) this.zoom(pane.camera(), key === "+" ? 0.8 : 1.25);
+      if (pane) this.zoom(pane.getCamera(), key === "+" ? 0.8 : 1.25);
     } else if (key === "escape") { this.line = null; this.paint(); }
     else if (key === " ") this.space = true;
     else if (key === "?") $("keys").showModal();
-    else if (!menu || key.length > PRINTED) return; // a menu would choose what begins with that letter
+    else if (!menu || key.length > PRINTABLE) return; // a focused menu would select an entry by its first letter
     event.preventDefault();
   },
 };

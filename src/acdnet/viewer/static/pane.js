@@ -1,19 +1,19 @@
-// One picture: a Cornerstone viewport, and a canvas over it for outlines, maps and lines.
+// One image: a Cornerstone viewport, and a canvas over it for outlines, maps and lines.
 
 import { Enums, RenderingEngine, cache, imageLoader, init, metaData, setUseCPURendering, utilities } from "./cornerstone.js";
 import { load } from "./data.js";
 import { make } from "./dom.js";
 
 const SCHEME = "acdnet";
-const MOST_PICTURES = 256 * 2 ** 20; // bytes of images that Cornerstone keeps; six of 4096 x 4096
+const CACHE_BYTES = 256 * 2 ** 20; // image cache of Cornerstone: six images of 4096 x 4096
 let engine;
 const shapes = new Map(); // image id -> rows, columns and spacing
 const EDGES = ["top", "right", "bottom", "left"];
 
 export async function startEngine() {
-  setUseCPURendering(true); // quick on every computer, with or without a graphics card
+  setUseCPURendering(true); // fast with and without a graphics card
   await init();
-  cache.setMaxCacheSize(MOST_PICTURES); // it would take 3 GB
+  cache.setMaxCacheSize(CACHE_BYTES); // the default is 3 GB
   imageLoader.registerImageLoader(SCHEME, (id) => ({ promise: makeImage(id) }));
   metaData.addProvider(describe, 1000);
   engine = new RenderingEngine("acdnet");
@@ -65,23 +65,23 @@ function describe(type, id) {
   }
 }
 
-// What a pane is asked to show, and then shows.
+// The content of a pane.
 export function content(given) {
   return {
     number: 0, // slice, from 0
-    path: "", // where the server has it
-    label: "", // what it is called
-    kind: "image", // or "difference" or "map": each kind has its own window
-    white: 1, // of a map: which of its numbers is white at first
-    unit: "HU", // of its values; "" where they have none
-    factor: 1, // what one of its numbers is in that unit
-    maps: null, // promise of what can be laid over it, {metal, doubt}
+    path: "", // on the server
+    label: "", // shown in the pane
+    kind: "image", // image, difference or map; each kind has its own window
+    white: 1, // initial white value of a map
+    unit: "HU", // of the values; "" if they have none
+    factor: 1, // multiplies stored values to give that unit
+    maps: null, // promise of the overlays {metal, expected_error_hu}
     ...given,
   };
 }
 
 export class Pane {
-  // `plan` tells what the pane is to show of a slice.
+  // `plan(number)` returns the content for a slice.
   constructor(parent, name, plan) {
     this.name = name;
     this.plan = plan;
@@ -89,17 +89,17 @@ export class Pane {
     this.over = make("canvas", { className: "over" });
     this.marks = make("div", { className: "marks" });
     this.edges = EDGES.map((side) => make("div", { className: `edge ${side}` }));
-    this.head = null; // where the label is written, if anywhere
+    this.head = null; // element with the label, if there is one
     this.box = make("div", { className: "pane" }, this.element, this.over, this.marks, ...this.edges);
     parent.append(this.box);
     engine.enableElement({ viewportId: name, element: this.element, type: Enums.ViewportType.STACK });
     this.viewport = engine.getViewport(name);
-    this.wanted = null; // content that was asked for last
-    this.placed = null; // content that was given to Cornerstone last
-    this.shown = null; // content that is on the screen; null: nothing is
-    this.image = null; // its numbers
-    this.maps = {}; // what can be laid over it
-    this.size = ""; // rows, columns and spacing of what was shown last
+    this.wanted = null; // content requested last
+    this.placed = null; // content given to Cornerstone last
+    this.shown = null; // content on the screen, or null
+    this.image = null; // its values
+    this.maps = {}; // its overlays
+    this.size = ""; // rows, columns and spacing of the last image
     this.flip = false;
   }
 
@@ -110,9 +110,9 @@ export class Pane {
 
   get spacing() { return this.image?.spacing ?? [1, 1]; }
 
-  // Show some content when it is there; what is asked for later wins. Label and number change with the picture, not before.
-  // `dress` is called then: for window, camera and overlays.
-  async show(wanted, dress) {
+  // Load and show content; a later request wins. Label and slice number change together with the image.
+  // `decorate` is called after the image is placed and sets window, camera and overlays.
+  async show(wanted, decorate) {
     this.wanted = wanted;
     try {
       const [image, maps] = await Promise.all([load(wanted.path), wanted.maps]);
@@ -124,7 +124,7 @@ export class Pane {
       this.edges.forEach((edge, k) => { edge.textContent = image.edges[k] ?? ""; });
       if (this.head) this.head.textContent = wanted.label;
       this.box.classList.remove("blank");
-      dress(this);
+      decorate(this);
     } catch (error) {
       if (this.wanted !== wanted) return;
       this.blank();
@@ -132,7 +132,7 @@ export class Pane {
     }
   }
 
-  // Show nothing rather than something that is not what was asked for.
+  // Show nothing while the requested content is not available.
   blank() {
     Object.assign(this, { wanted: null, placed: null, shown: null, image: null, maps: {} });
     this.box.classList.add("blank");
@@ -146,28 +146,27 @@ export class Pane {
 
   get inverted() { return Boolean(this.image?.inverted) !== this.flip; }
 
-  // Look at a point of the image from a distance (half the height of the picture, in mm), if it was meant for an image of
-  // this size; or at all of it.
-  look(camera) {
+  // Set the camera if it belongs to an image of this size; otherwise show the whole image.
+  setCamera(camera) {
     if (!this.shown) return;
     if (camera?.size === this.size) this.viewport.setCamera({ focalPoint: camera.focalPoint, parallelScale: camera.parallelScale });
     else this.viewport.resetCamera();
     this.viewport.render();
   }
 
-  camera() {
+  getCamera() {
     const { focalPoint, parallelScale } = this.viewport.getCamera();
     return { focalPoint: [...focalPoint], parallelScale, size: this.size };
   }
 
-  // How far a way on the screen is in the image, in mm.
+  // Convert a distance on the screen to mm.
   distance(dx, dy) {
     const [a, b] = [this.viewport.canvasToWorld([0, 0]), this.viewport.canvasToWorld([dx, dy])];
     return [b[0] - a[0], b[1] - a[1]];
   }
 
-  // Row and column under a point of the screen; whole numbers are the middles of pixels. Cornerstone, drawing without a
-  // graphics card, counts from the corner of the image instead.
+  // Row and column under a point of the screen; integers are pixel centres. Cornerstone's CPU rendering counts from the
+  // image corner instead.
   pixel(event) {
     const box = this.element.getBoundingClientRect();
     const [x, y] = this.viewport.canvasToWorld([event.clientX - box.left, event.clientY - box.top]);
@@ -181,7 +180,7 @@ export class Pane {
     return image.values[r * image.columns + c] * this.shown.factor;
   }
 
-  // Where a row and column are on the canvas.
+  // Convert row and column to canvas coordinates.
   point(row, column) { return this.viewport.worldToCanvas([(column + 0.5) * this.spacing[1], (row + 0.5) * this.spacing[0], 0]); }
 
   draw(paint) {

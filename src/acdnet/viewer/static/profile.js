@@ -1,4 +1,4 @@
-// Values along a line, one curve for each pane.
+// Values along a line, one curve per pane.
 
 import { short } from "./dom.js";
 
@@ -6,7 +6,7 @@ const INKS = ["#f28b82", "#81c995", "#8ab4f8", "#fdd663", "#c58af9", "#78d9ec"];
 const LEFT = 72, RIGHT = 240, TOP = 14, BOTTOM = 22; // margins, in pixels
 const LINE = 17; // height of a line of text
 
-// Curves in HU share the scale at the left; what has no unit has a scale of its own, told beside its name.
+// Curves in HU share the scale on the left; each curve without a unit has its own, printed below its name.
 export function drawProfile(canvas, panes, line) {
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth, height = canvas.clientHeight;
@@ -24,7 +24,7 @@ export function drawProfile(canvas, panes, line) {
   context.strokeStyle = "#2c343b";
   context.fillStyle = "#9aa0a6";
   for (const value of [common[0], (common[0] + common[1]) / 2, common[1]]) {
-    const at = Math.round(y(value, common)) + 0.5; // a line that is one pixel wide
+    const at = Math.round(y(value, common)) + 0.5; // crisp one-pixel line
     context.beginPath(); context.moveTo(LEFT, at); context.lineTo(right, at); context.stroke();
     if (hu.length) context.fillText(`${Math.round(value)} ${hu[0].unit}`, 6, at + 4);
   }
@@ -32,7 +32,7 @@ export function drawProfile(canvas, panes, line) {
   context.fillText(`0 ${unit}`, LEFT, height - 6);
   context.fillText(`${far.toFixed(1)} ${unit}`, right - 60, height - 6);
   let at = TOP + 12;
-  const tell = (text) => { context.fillText(text, right + 12, at); at += LINE; };
+  const print = (text) => { context.fillText(text, right + 12, at); at += LINE; };
   for (const { label, unit: own, values, ink } of curves) {
     const scale = own ? common : span(values);
     context.strokeStyle = context.fillStyle = ink;
@@ -42,14 +42,14 @@ export function drawProfile(canvas, panes, line) {
       if (known(value)) context.lineTo(LEFT + n / (values.length - 1) * (right - LEFT), y(value, scale));
     });
     context.stroke();
-    tell(label);
-    if (!own) tell(`on a scale of its own, ${scale.map(short).join(" to ")}`);
+    print(label);
+    if (!own) print(`own scale: ${scale.map(short).join(" to ")}`);
   }
 }
 
 const known = (value) => value !== null;
 
-// From the least to the largest value, and never nothing.
+// Range of the values, never empty.
 function span(values) {
   const all = values.filter(known);
   if (!all.length) return [0, 1];

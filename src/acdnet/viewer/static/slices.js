@@ -1,10 +1,10 @@
-// The list of slices: in order or by how much was changed, and the way from one to the next. These are methods of the viewer.
+// The list of slices, sorted by position or change, and navigation. These are methods of the viewer.
 
-import { complain } from "./data.js";
+import { showError } from "./data.js";
 import { $, count, make } from "./dom.js";
 
-const CHANGE = ["mean change", "mean of |After - Before| over the body (what was above -500 HU), without the metal"];
-const METAL = ["metal", "how many pixels are metal"];
+const CHANGE = ["mean change", "mean of |After - Before| over the body (above -500 HU) outside the metal"];
+const METAL = ["metal", "number of metal pixels"];
 
 export const slices = {
   fillSlices() {
@@ -19,13 +19,13 @@ export const slices = {
       item.dataset.number = n;
       item.classList.toggle("clean", !slice.metal_pixels);
       const text = this.about.kind === "evaluation" ? `\u200e${slice.status}\u200e` : slice.status === "unchanged" ? "no metal" : slice.status;
-      const told = this.about.kind === "evaluation" ? `${slice.metal_pixels} px` : slice.mean_change_hu ? `${slice.mean_change_hu.toFixed(1)} HU` : "";
-      item.append(...[n + 1, text].map((part) => make("span", { textContent: part })), make("span", { textContent: told, title: heading[1] }));
+      const amount = this.about.kind === "evaluation" ? `${slice.metal_pixels} px` : slice.mean_change_hu ? `${slice.mean_change_hu.toFixed(1)} HU` : "";
+      item.append(...[n + 1, text].map((part) => make("span", { textContent: part })), make("span", { textContent: amount, title: heading[1] }));
       item.append(make("i", { style: `width:${100 * change(n) / most}%` }));
       item.addEventListener("click", () => this.go(n));
       return item;
     }));
-    $("told").replaceChildren(make("span", { textContent: count(order.length, "slice") }), make("span", { textContent: heading[0], title: heading[1] }));
+    $("list-head").replaceChildren(make("span", { textContent: count(order.length, "slice") }), make("span", { textContent: heading[0], title: heading[1] }));
     $("slices").classList.toggle("cases", this.about.kind === "evaluation");
     for (const id of ["by-number", "by-change"]) $(id).hidden = this.about.kind === "evaluation";
     $("by-number").classList.toggle("on", !this.byChange);
@@ -45,17 +45,17 @@ export const slices = {
     const wanted = Math.min(this.about.slices.length - 1, Math.max(0, number));
     if (wanted === this.number) return;
     this.number = wanted;
-    this.refresh().catch(complain);
+    this.refresh().catch(showError);
   },
 
-  // Through the body, however the list is sorted.
+  // In the order of positions, however the list is sorted.
   step(by) { this.go(this.number + by); },
 
-  // To the slice that changed most, then to the next most, and round again. What is shown already is no step.
+  // Go to the slice with the largest change, then the next largest, and start again; skip the current slice.
   nextChanged() {
     const change = (n) => this.about.slices[n].mean_change_hu ?? 0;
     const ranked = this.about.slices.map((_, n) => n).filter((n) => change(n) > 0).sort((a, b) => change(b) - change(a) || a - b);
-    if (!ranked.length) { complain(new Error("no slice of this result is known to have changed")); return; }
+    if (!ranked.length) { showError(new Error("This result has no changed slice.")); return; }
     this.rank = (this.rank + 1) % ranked.length;
     if (ranked[this.rank] === this.number) this.rank = (this.rank + 1) % ranked.length;
     this.go(ranked[this.rank]);

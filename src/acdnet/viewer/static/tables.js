@@ -1,4 +1,4 @@
-// The tables of an evaluation, below its pictures.
+// The tables of an evaluation.
 
 import { $, make } from "./dom.js";
 

@@ -1,53 +1,53 @@
-// A result on the screen: slices, panes that move together, windows, overlays, profile.
+// An open result: linked panes, windows, overlays and profile.
 
-import { complain, layerPath, load } from "./data.js";
-import { $, count, make, short, when } from "./dom.js";
+import { layerPath, load, showError } from "./data.js";
+import { $, count, formatTime, make, short } from "./dom.js";
 import { WINDOWS, input } from "./input.js";
-import { Inside } from "./inside.js";
-import { outline, paintDoubt, paintLine } from "./overlay.js";
+import { outline, paintError, paintLine } from "./overlay.js";
 import { resizePanes } from "./pane.js";
 import { drawProfile } from "./profile.js";
 import { slices } from "./slices.js";
+import { StagePanel } from "./stages.js";
 import { fillTables } from "./tables.js";
 import { views } from "./views.js";
 
 const DIFFERENCE = [-200, 200];
-const WHOLE_MAP = [0, 1]; // in parts of what is white at first
-const AHEAD = [1, -1, 2, -2, 3]; // slices that are loaded before they are asked for, from the one that is shown
+const FULL_MAP = [0, 1]; // as fractions of the initial white value
+const PREFETCH = [1, -1, 2, -2, 3]; // slices loaded in advance, relative to the current one
 
-const SHOWN = ["viewer", "views", "windows", "overlays", "help"]; // what belongs to an open result
+const PARTS = ["viewer", "views", "windows", "overlays", "help"]; // elements of an open result
 
 export class Viewer {
-  // `job`: the job that made the result, if this server has it.
+  // `job`: the job that produced the result, on a server with jobs.
   constructor(name, about, job = null) {
     this.name = name;
     this.about = about;
     this.view = "side";
-    this.number = 0; // slice that is wanted; each pane knows what it shows
-    this.ranges = { image: WINDOWS.soft[1], difference: DIFFERENCE, map: WHOLE_MAP };
-    this.camera = null; // where one has zoomed to, and in an image of which size
-    this.overlays = { metal: true, doubt: false };
-    this.line = null; // of a profile: {from, to}, rows and columns
-    this.drawing = false; // whether it is being drawn
+    this.number = 0; // requested slice; each pane knows the slice it shows
+    this.ranges = { image: WINDOWS.soft[1], difference: DIFFERENCE, map: FULL_MAP };
+    this.camera = null; // zoom and position, with the image size they belong to
+    this.overlays = { metal: true, expected_error_hu: false };
+    this.line = null; // of the profile: {from, to}, rows and columns
+    this.drawing = false; // while the line is dragged
     this.panes = [];
     this.byChange = false;
-    this.rank = -1; // of the slice to which one went last because it had changed
+    this.rank = -1; // of the last slice reached by its change
     this.flip = false;
-    this.share = 0.5; // of the width, left of the bar of a swipe
-    this.pointer = null; // where the pointer was last over a picture
-    this.wheeled = 0; // pixels of the wheel that were not a whole slice yet
-    this.space = false; // whether the key is down
+    this.share = 0.5; // of the width left of the swipe divider
+    this.pointer = null; // last pointer event over an image
+    this.wheeled = 0; // wheel pixels not yet used for a slice
+    this.space = false; // while the space bar is down
     this.closed = false;
-    this.tellTitle(job);
-    for (const id of SHOWN) $(id).hidden = false;
+    this.showTitle(job);
+    for (const id of PARTS) $(id).hidden = false;
     this.fillWindows();
     this.fillSlices();
     $("cautions").replaceChildren(...about.cautions.map((text) => make("p", { textContent: text })));
-    this.inside = new Inside(this, $("inside"));
+    this.stages = new StagePanel(this, $("stages"));
     fillTables(about.tables ?? []);
-    document.querySelector("[data-overlay=doubt]").hidden = about.kind !== "reduction";
-    document.querySelector("[data-view=inside]").classList.toggle("off", Boolean(about.no_stages)); // pressed, it says why
-    document.querySelector("[data-view=inside]").title = about.no_stages || "3";
+    document.querySelector("[data-overlay=expected_error_hu]").hidden = about.kind !== "reduction";
+    document.querySelector("[data-view=stages]").classList.toggle("off", Boolean(about.no_stages)); // a click shows the reason
+    document.querySelector("[data-view=stages]").title = about.no_stages || "3";
     this.listen();
   }
 
@@ -57,101 +57,101 @@ export class Viewer {
     await this.setView("side");
   }
 
-  // Say in the header and on the tab which scan is open.
-  tellTitle(job) {
-    const told = job ? `Scan ${job.number}, ${count(this.about.slices.length, "slice")}, ${when(job.created)}` : this.about.title;
-    $("title").textContent = told;
-    document.title = `${told} - ACDNet viewer`;
-    $("method").textContent = job ? `made by ${this.about.title}` : "";
+  // Name the open scan in the header and on the browser tab.
+  showTitle(job) {
+    const title = job ? `Scan ${job.number}, ${count(this.about.slices.length, "slice")}, ${formatTime(job.created)}` : this.about.title;
+    $("title").textContent = title;
+    document.title = `${title} - ACDNet viewer`;
+    $("method").textContent = job ? `Method: ${this.about.title}` : "";
   }
 
   // panes ---------------------------------------------------------------------------------------------------------
 
   async setView(view) {
-    if (view === "inside" && this.about.no_stages) { complain(new Error(this.about.no_stages)); return; }
+    if (view === "stages" && this.about.no_stages) { showError(new Error(this.about.no_stages)); return; }
     this.view = view;
     for (const button of $("views").children) button.classList.toggle("on", button.dataset.view === view);
     for (const pane of this.panes) pane.remove();
     $("panes").replaceChildren();
     $("panes").classList.toggle("four", view === "side" && this.about.first.length > 3);
-    this.inside.hide();
-    this.panes = view === "swipe" ? this.makeSwipe() : view === "inside" ? this.inside.makePanes($("panes")) : this.makeSide();
-    this.tellValues();
+    this.stages.hide();
+    this.panes = view === "swipe" ? this.makeSwipe() : view === "stages" ? this.stages.makePanes($("panes")) : this.makeSide();
+    this.showValues();
     await this.refresh();
     if (this.closed) return;
     resizePanes();
     this.placeCameras();
   }
 
-  // Show the current slice everywhere.
+  // Show the current slice in all panes.
   async refresh() {
     const number = this.number;
     this.markSlice();
-    if (this.view === "inside" && !(await this.inside.load(number))) return;
+    if (this.view === "stages" && !(await this.stages.load(number))) return;
     try {
-      await Promise.all(this.panes.map((pane) => pane.show(pane.plan(number), (shown) => this.dress(shown))));
+      await Promise.all(this.panes.map((pane) => pane.show(pane.plan(number), (shown) => this.decorate(shown))));
     } finally {
       if (number === this.number) this.paint();
     }
-    if (number === this.number) this.ahead();
+    if (number === this.number) this.prefetch();
   }
 
-  // What can be laid over a slice. A picture is shown without it rather than not at all.
+  // Load the overlays of a slice; if that fails, the image is shown without them.
   async loadMaps(number) {
     if (!this.about.slices[number].metal_pixels) return {};
     try {
-      const [metal, doubt] = await Promise.all([
+      const [metal, error] = await Promise.all([
         load(layerPath(this.name, number, "metal"), Uint8Array),
-        load(layerPath(this.name, number, "doubt"), Uint16Array),
+        load(layerPath(this.name, number, "expected_error_hu"), Uint16Array),
       ]);
-      return { metal, doubt };
+      return { metal, expected_error_hu: error };
     } catch (error) {
-      if (number === this.number) complain(error);
+      if (number === this.number) showError(error);
       return {};
     }
   }
 
-  ahead() {
-    if (this.view === "inside" || this.closed) return;
-    for (const next of AHEAD.map((by) => this.number + by)) {
+  prefetch() {
+    if (this.view === "stages" || this.closed) return;
+    for (const next of PREFETCH.map((by) => this.number + by)) {
       if (!(next in this.about.slices)) continue;
-      for (const pane of this.panes) load(pane.plan(next).path).catch(() => {}); // with its maps
+      for (const pane of this.panes) load(pane.plan(next).path).catch(() => {}); // with the overlays
     }
   }
 
-  // Window, camera and overlays for what a pane shows now.
-  dress(pane) {
+  // Set window, camera and overlays of a pane.
+  decorate(pane) {
     this.window(pane);
-    pane.look(this.camera);
+    pane.setCamera(this.camera);
     this.paintPane(pane);
   }
 
   placeCameras() {
-    for (const pane of this.panes) pane.look(this.camera);
+    for (const pane of this.panes) pane.setCamera(this.camera);
     this.paint();
   }
 
   paintPane(pane) {
     const { shown, maps } = pane;
     pane.draw((context) => {
-      if (this.overlays.doubt && maps.doubt) paintDoubt(context, pane, maps.doubt);
+      if (this.overlays.expected_error_hu && maps.expected_error_hu) paintError(context, pane, maps.expected_error_hu);
       if (this.overlays.metal && maps.metal) outline(context, pane, maps.metal);
       if (this.line) paintLine(context, pane, this.line);
     });
     if (!shown) { pane.marks.textContent = ""; return; }
     const [low, high] = this.rangeOf(shown);
     const times = pane.viewport.getZoom();
-    const zoom = Number.isFinite(times) ? `  ${(100 * times).toFixed(0)} %` : ""; // a pane without size has none
-    const told = shown.unit ? `W ${Math.round(high - low)}  L ${Math.round((low + high) / 2)}` : `${short(low * shown.factor)} to ${short(high * shown.factor)}`;
-    pane.marks.textContent = `slice ${shown.number + 1} of ${this.about.slices.length}\n${told}${zoom}${pane.inverted ? "\ninverted" : ""}`;
+    const zoom = Number.isFinite(times) ? `  ${(100 * times).toFixed(0)} %` : ""; // undefined for a pane without size
+    const range = shown.unit ? `W ${Math.round(high - low)}  L ${Math.round((low + high) / 2)}` : `${short(low * shown.factor)} to ${short(high * shown.factor)}`;
+    pane.marks.textContent = `slice ${shown.number + 1} of ${this.about.slices.length}\n${range}${zoom}${pane.inverted ? "\ninverted" : ""}`;
   }
 
   paint() {
     for (const pane of this.panes) this.paintPane(pane);
-    this.tellValues();
+    this.showValues();
     const profile = $("profile");
     if (!this.line || this.closed) profile.hidden = true;
-    else if (!this.drawing) profile.hidden = false; // not sooner: the panes shrink, and the line would slip from the hand
+    else if (!this.drawing) profile.hidden = false; // only after the drag: it shrinks the panes, which would move the line
     if (!profile.hidden) drawProfile(profile, this.panes, this.line);
   }
 
@@ -168,7 +168,7 @@ export class Viewer {
 
   rangeOf({ kind, white }) { return kind === "map" ? this.ranges.map.map((part) => part * white) : this.ranges[kind]; }
 
-  // Set the window of what is of the same kind as some content.
+  // Set the window of all content of the same kind.
   setRange({ kind, white }, range) {
     this.ranges[kind] = kind === "map" ? range.map((value) => value / white) : range;
     this.applyWindows();
@@ -209,12 +209,12 @@ export class Viewer {
     on("dblclick", () => this.reset());
     $("by-number").onclick = () => { this.byChange = false; this.fillSlices(); };
     $("by-change").onclick = () => { this.byChange = true; this.fillSlices(); };
-    for (const button of $("views").children) button.onclick = () => this.setView(button.dataset.view).catch(complain);
+    for (const button of $("views").children) button.onclick = () => this.setView(button.dataset.view).catch(showError);
     for (const button of $("overlays").children) button.onclick = () => this.toggle(button.dataset.overlay);
     document.onkeydown = (event) => this.key(event);
     document.onkeyup = (event) => { if (event.key === " ") this.space = false; };
     this.watcher = new ResizeObserver(() => {
-      panes.classList.toggle("wide", panes.clientWidth > 2.4 * panes.clientHeight); // four panes side by side are larger there
+      panes.classList.toggle("wide", panes.clientWidth > 2.4 * panes.clientHeight); // a single row makes four panes larger
       resizePanes();
       this.placeCameras();
     });
@@ -232,7 +232,7 @@ export class Viewer {
   reset() {
     this.camera = null;
     this.flip = false;
-    this.ranges = { image: WINDOWS.soft[1], difference: DIFFERENCE, map: WHOLE_MAP };
+    this.ranges = { image: WINDOWS.soft[1], difference: DIFFERENCE, map: FULL_MAP };
     this.applyWindows();
     this.placeCameras();
   }
@@ -244,12 +244,12 @@ export class Viewer {
     for (const pane of this.panes) pane.remove();
     this.panes = [];
     $("panes").replaceChildren();
-    this.inside.hide();
+    this.stages.hide();
     document.onkeydown = document.onkeyup = null;
-    $("place").textContent = $("values").textContent = "";
+    $("position").textContent = $("values").textContent = "";
     $("title").textContent = "";
     document.title = "ACDNet viewer";
-    for (const id of [...SHOWN, "profile", "tables", "tables-button"]) $(id).hidden = true;
+    for (const id of [...PARTS, "profile", "tables", "tables-button"]) $(id).hidden = true;
   }
 }
 

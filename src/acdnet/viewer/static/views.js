@@ -1,13 +1,13 @@
-// How panes are laid out: side by side, or one over the other with a bar between. These are methods of the viewer.
+// Layouts: side by side, or swipe (two images with a movable divider). These are methods of the viewer.
 
-import { complain, layerPath } from "./data.js";
+import { showError, layerPath } from "./data.js";
 import { $, make } from "./dom.js";
 import { Pane, content } from "./pane.js";
 
-const LEAST_SHARE = 0.02; // of the width that a swipe leaves to either side
+const MIN_SHARE = 0.02; // of the width that always remains on either side of the divider
 
 export const views = {
-  // What a layer is as content of a pane.
+  // The content of a pane for a layer.
   layerContent(number, name) {
     const { label, is_difference: isDifference } = this.about.layers.find((layer) => layer.name === name);
     return content({
@@ -20,7 +20,7 @@ export const views = {
       const choice = make("select", {}, ...this.about.layers.map((layer) => new Option(layer.label, layer.name)));
       choice.value = name;
       const pane = new Pane($("panes"), `pane${k}`, (number) => this.layerContent(number, choice.value));
-      choice.addEventListener("change", () => { choice.blur(); this.refresh().catch(complain); });
+      choice.addEventListener("change", () => { choice.blur(); this.refresh().catch(showError); });
       pane.box.append(choice);
       return pane;
     });
@@ -37,8 +37,8 @@ export const views = {
     });
     const bar = make("div", { className: "bar", id: "swipe-bar" });
     box.append(bar);
-    const place = (share) => {
-      this.share = Math.min(1 - LEAST_SHARE, Math.max(LEAST_SHARE, share));
+    const moveBar = (share) => {
+      this.share = Math.min(1 - MIN_SHARE, Math.max(MIN_SHARE, share));
       bar.style.left = `${100 * this.share}%`;
       panes[1].box.style.clipPath = `inset(0 0 0 ${100 * this.share}%)`;
     };
@@ -49,9 +49,9 @@ export const views = {
     bar.addEventListener("pointermove", (event) => {
       if (!bar.hasPointerCapture(event.pointerId)) return;
       const edge = box.getBoundingClientRect();
-      place((event.clientX - edge.left) / edge.width);
+      moveBar((event.clientX - edge.left) / edge.width);
     });
-    place(this.share);
+    moveBar(this.share);
     return panes;
   },
 };

@@ -1,0 +1,85 @@
+"""Clean slices of a source: whose they are, in which split, and how to read them when they are needed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acdnet.errors import InputRefused
+from acdnet.io.slices import Slice
+from acdnet.limits import check_pixel_mm
+from acdnet.units import AIR_HU
+
+SPLITS = ("train", "val", "test")
+SHARES = (0.8, 0.1, 0.1)
+"""Shares of the patients in the splits, where the source does not say."""
+
+
+@dataclass(frozen=True)
+class SliceRef:
+    """One slice: whose it is, what it is called, and how to read it. Names tell nothing about a patient."""
+
+    name: str
+    patient: str
+    split: str
+    read: Callable[[], Slice]
+    notes: dict[str, str] = field(default_factory=dict)
+    """Licence, origin, region: what the source says of it."""
+    kinds: tuple[str, ...] = ()
+    """Implants that are found there, where the source knows."""
+    place: str = ""
+    """The file it comes from: for messages only, since names of files may name patients."""
+    identity: str = ""
+    """What tells a changed source from the same one without reading it."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The slices of a source, and how many other files were passed over, by reason."""
+
+    slices: list[SliceRef]
+    passed_over: dict[str, int] = field(default_factory=dict)
+
+
+def squared(slice_: Slice, size: int) -> tuple[NDArray[np.float32], float]:
+    """Resample to square pixels and pad with air to size x size; return that and the pixel size in mm."""
+    hu = slice_.hu
+    if not np.isfinite(hu).all():
+        raise InputRefused(f"{int((~np.isfinite(hu)).sum())} values are not finite")
+    if hu.ndim != 2 or hu.size == 0:
+        raise InputRefused(f"the slice has the shape {hu.shape}; it must be a picture")
+    check_pixel_mm(slice_.spacing_mm)
+    sides = [count * mm for count, mm in zip(hu.shape, slice_.spacing_mm, strict=True)]
+    pixel_mm = max(sides) / size
+    inner = tuple(max(1, round(side / pixel_mm)) for side in sides)
+    image = hu
+    if image.shape != inner:
+        from skimage.transform import resize
+
+        image = resize(image, inner, order=1, anti_aliasing=False, preserve_range=True, mode="edge")
+    square = np.full((size, size), AIR_HU, np.float32)
+    top, left = ((size - length) // 2 for length in inner)
+    square[top : top + inner[0], left : left + inner[1]] = image
+    return square, pixel_mm
+
+
+def assign_splits(patients: list[str]) -> dict[str, str]:
+    """Deal patients out to train, val and test; the same patients are always dealt the same way."""
+    ordered = sorted(set(patients), key=lambda name: hashlib.sha256(name.encode()).digest())
+    ends = np.cumsum(SHARES)
+    return {
+        patient: SPLITS[int(np.searchsorted(ends, (i + 0.5) / len(ordered)).clip(0, 2))]
+        for i, patient in enumerate(ordered)
+    }
+
+
+@lru_cache(maxsize=65536)
+def pseudonym(*texts: str) -> str:
+    """Return a name that is always the same for the same texts, and slow to guess them from (scrypt)."""
+    told = "\0".join(texts).encode(errors="replace")
+    return hashlib.scrypt(told, salt=b"acdnet pseudonym", n=2**14, r=8, p=1, dklen=6).hex()

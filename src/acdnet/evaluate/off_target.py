@@ -1,0 +1,51 @@
+"""Is anything touched that need not be? Far from metal, where there is hardly an artifact, nothing should change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
+
+from acdnet.evaluate.case import Case
+from acdnet.evaluate.lesions import ASSUMED_PIXEL_MM, FAR_MM
+from acdnet.evaluate.metrics import regions
+
+ARTIFACT_HU = 5.0
+TISSUES = ("soft", "bone")
+
+
+class Change(NamedTuple):
+    """Mean absolute change in HU of so many pixels; NaN of none."""
+
+    hu: float
+    pixels: int
+
+
+def over_slices(changes: Sequence[Change]) -> float:
+    """Return the mean of the slices' means: a few pixels amid streaks count as much as a whole pelvis."""
+    found = [change.hu for change in changes if change.pixels]
+    return float(np.mean(found)) if found else math.nan
+
+
+def over_pixels(changes: Sequence[Change]) -> float:
+    """Return the mean of all pixels of all slices."""
+    pixels = sum(change.pixels for change in changes)
+    return sum(change.hu * change.pixels for change in changes if change.pixels) / pixels if pixels else math.nan
+
+
+def needless(image: NDArray[np.float32], case: Case) -> dict[str, Change]:
+    """Return how much soft tissue and bone that need no change are changed."""
+    pair = case.pair
+    away = distance_transform_edt(~pair.metal) * (case.pixel_mm or ASSUMED_PIXEL_MM)
+    clean = (away > FAR_MM) & (np.abs(pair.corrupted - pair.clean) < ARTIFACT_HU)
+    change = np.abs(image - pair.corrupted)
+    found = {}
+    for name, where in regions(pair.clean, pair.metal).items():
+        if name in TISSUES:
+            there = where & clean
+            found[name] = Change(float(change[there].mean()) if there.any() else math.nan, int(there.sum()))
+    return found

@@ -1,0 +1,1 @@
+"""Read and write scans: DICOM series, NIfTI volumes, 16-bit PNGs and arrays."""

@@ -1,0 +1,34 @@
+r"""BHC: what the metal adds to a ray is made proportional to its path through metal (after Verburg and Seco 2012).
+
+With P the path through metal in cm and d = sinogram - LI(sinogram), fit on the trace
+
+    d ~ x_1 P + x_2 P^2 + x_3 P^3,
+
+and keep of the metal only the linear term:  sinogram + x_1 P - (x_1 P + x_2 P^2 + x_3 P^3).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from acdnet.physics.measurement import Image, Measurement
+
+DEGREE = 3
+
+
+def bhc(measurement: Measurement) -> Image:
+    """Correct the hardening by metal and reconstruct."""
+    if not measurement.metal.any():
+        return measurement.reconstruct(measurement.sinogram)
+    return measurement.reconstruct(_corrected(measurement, measurement.path))
+
+
+def _corrected(measurement: Measurement, P: Tensor) -> Tensor:
+    on = P > 0
+    d = (measurement.sinogram - measurement.interpolated())[on].double()
+    powers = torch.stack([P[on].double() ** k for k in range(1, DEGREE + 1)], 1)
+    x = torch.linalg.lstsq(powers, d[:, None]).solution[:, 0]
+    corrected = measurement.sinogram.clone()
+    corrected[on] += (x[0] * powers[:, 0] - powers @ x).to(corrected)
+    return corrected

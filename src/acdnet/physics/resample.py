@@ -1,0 +1,94 @@
+"""Square pixels on a square field, which the projector needs, from any slice and back.
+
+A slice with square pixels is only padded with air. Others are resampled for the projector alone. What resampling loses
+of the image Y is added again, fading out towards the metal: X = back(x) + fade . (Y - back(there(Y))).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt, map_coordinates
+
+from acdnet.units import AIR_HU
+
+SQUARE = 1e-3
+"""Pixels whose sides differ by less are taken for square."""
+FADE_PIXELS = 4.0
+
+Image = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class SquareGrid:
+    """A square of size x size pixels of pixel_mm that holds a slice in its middle."""
+
+    shape: tuple[int, int]
+    spacing_mm: tuple[float, float]
+
+    @property
+    def pixel_mm(self) -> float:
+        """The side of a square pixel: the finer of the two."""
+        return min(self.spacing_mm)
+
+    @property
+    def size(self) -> int:
+        """The side of the field in pixels."""
+        sides = [count * mm for count, mm in zip(self.shape, self.spacing_mm, strict=True)]
+        return max(self.shape) if self.is_square else int(np.ceil(max(sides) / self.pixel_mm))
+
+    @property
+    def is_square(self) -> bool:
+        """Whether the pixels of the slice are square."""
+        rows, columns = self.spacing_mm
+        return abs(rows / columns - 1) < SQUARE
+
+    def to_square(self, image: Image, outside: float = AIR_HU) -> Image:
+        """Bring an image to the square."""
+        if self.is_square:
+            if self.shape == (self.size, self.size):
+                return image
+            square = np.full((self.size, self.size), outside, np.float32)
+            square[self._inner()] = image
+            return square
+        middle, centres = (self.size - 1) / 2, [(count - 1) / 2 for count in self.shape]
+        axis = np.arange(self.size) - middle
+        places = [axis * self.pixel_mm / mm + centre for mm, centre in zip(self.spacing_mm, centres, strict=True)]
+        return _sample(image, places, outside)
+
+    def mask_to_square(self, mask: Mask) -> Mask:
+        """Bring a mask to the square; a pixel that is half inside is inside."""
+        return np.asarray(self.to_square(mask.astype(np.float32), outside=0.0) >= 0.5)
+
+    def from_square(self, square: Image) -> Image:
+        """Bring an image of the square back to the pixels of the slice."""
+        if self.is_square:
+            return square[self._inner()]
+        middle = (self.size - 1) / 2
+        places = [
+            (np.arange(count) - (count - 1) / 2) * mm / self.pixel_mm + middle
+            for count, mm in zip(self.shape, self.spacing_mm, strict=True)
+        ]
+        return _sample(square, [np.clip(place, 0, self.size - 1) for place in places], AIR_HU)
+
+    def restore(self, square: Image, image: Image, square_image: Image, metal: Mask) -> Image:
+        """Bring a changed square back; away from metal add what resampling lost of the image."""
+        if self.is_square:
+            return self.from_square(square)
+        away = distance_transform_edt(~metal) if metal.any() else np.full(metal.shape, np.inf)
+        fade = np.clip(away / FADE_PIXELS, 0.0, 1.0)
+        return np.asarray(self.from_square(square) + fade * (image - self.from_square(square_image)), np.float32)
+
+    def _inner(self) -> tuple[slice, slice]:
+        top, left = ((self.size - count) // 2 for count in self.shape)
+        return slice(top, top + self.shape[0]), slice(left, left + self.shape[1])
+
+
+def _sample(image: Image, places: list[NDArray[Any]], outside: float) -> Image:
+    rows, columns = np.meshgrid(*places, indexing="ij")
+    found: Image = map_coordinates(image, [rows, columns], order=1, mode="constant", cval=outside)
+    return found

@@ -1,1 +1,0 @@
-"""Scans as files have them: DICOM series, NIfTI volumes, PNG pictures, arrays. Slices out, changed slices back in."""

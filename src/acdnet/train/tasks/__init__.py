@@ -1,0 +1,1 @@
+"""Tasks: the examples and the loss of each kind of network."""

@@ -1,0 +1,74 @@
+"""The interface between the training loop and a kind of network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from acdnet.data.pairs import PairSet
+from acdnet.train.config import TrainConfig
+
+Batch: TypeAlias = tuple[Any, ...]
+"""The arguments of a task's loss; `Task.inputs` returns those of the network."""
+
+
+class Examples(Protocol):
+    """An endless list of examples; example n depends only on the seed and n."""
+
+    def __getitem__(self, n: int) -> Any: ...
+
+
+class Terms(NamedTuple):
+    """A loss as a sum of named, weighted terms."""
+
+    names: tuple[str, ...]
+    values: tuple[Tensor, ...]
+
+    @property
+    def total(self) -> Tensor:
+        return torch.stack(self.values).sum()
+
+    def items(self) -> dict[str, float]:
+        """Return the terms by name as plain numbers."""
+        return dict(zip(self.names, (value.item() for value in self.values), strict=True))
+
+
+class Task(Protocol):
+    """Examples and loss of one kind of network."""
+
+    calibration: int
+    """Number of batches that recalibrate batch normalisation."""
+    called: str
+    """Description of its examples in cards; {patch} is their side."""
+
+    def check(self, config: TrainConfig, processes: int) -> None:
+        """Refuse settings that do not suit this kind of network or the number of processes."""
+        ...
+
+    def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, hard_patch_share: float) -> Examples:
+        """Return the examples of a run."""
+        ...
+
+    def collate(self, examples: list[Any]) -> Batch:
+        """Combine examples into a batch."""
+        ...
+
+    def to(self, batch: Batch, device: torch.device) -> Batch:
+        """Move a batch to a device."""
+        ...
+
+    def inputs(self, batch: Batch) -> tuple[Any, ...]:
+        """Return the part of a batch that the network takes."""
+        ...
+
+    def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:
+        """Run the network and compare its output with the truth."""
+        ...
+
+
+def tensors_to(batch: Batch, device: torch.device) -> Batch:
+    """Move a batch part by part."""
+    return tuple(part.to(device) for part in batch)

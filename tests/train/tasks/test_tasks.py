@@ -1,0 +1,92 @@
+"""All kinds of networks are trained by the same loop, leave a model, and the model reduces artifacts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acdnet.data.pairs import open_pairs
+from acdnet.errors import ConfigError, InputRefused
+from acdnet.evaluate.case import Case
+from acdnet.methods.registry import get_method
+from acdnet.physics.measurement import Measurement
+from acdnet.train.config import from_dict
+from acdnet.train.launch import make_fabric
+from acdnet.train.loop import Trainer, train
+from tests.train.make import small_store
+from tests.train.tasks.make import settings, sinogram_store
+
+KINDS = ("cnnmar", "dudonet-s", "dscmar-s", "dudonet++-s")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sinogram_store(tmp_path_factory.mktemp("tasks"))
+
+
+@pytest.mark.parametrize("architecture", KINDS)
+def test_trains_scores_and_reduces(architecture: str, store: Path, tmp_path: Path) -> None:
+    card = train(settings(store, tmp_path / "run", architecture), resume=False)
+    assert card is not None
+    assert card.training is not None
+    assert card.training.patches_seen == 6
+    assert ("6 patches of 32" if architecture == "cnnmar" else "6 whole slices") in card.training.data
+    assert np.isfinite(list(card.scores.values())).all()
+
+    method = get_method(str(tmp_path / "run/model.safetensors"), "cpu")
+    case = Case.read(open_pairs(store, ["val"]), 0)
+    pair = case.pair
+    for measurement in (case.measurement(), Measurement(pair.corrupted, pair.metal, (1.0, 1.0))):
+        image = method(measurement).image_hu
+        assert image.shape == pair.clean.shape
+        assert np.isfinite(image[~pair.metal]).all()
+        assert not np.array_equal(image, pair.corrupted)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "optimiser"), [("cnnmar", "adam"), ("dudonet-s", "adam"), ("dudonet-s", "muon")]
+)
+def test_training_lowers_the_loss(architecture: str, optimiser: str, store: Path, tmp_path: Path) -> None:
+    config = settings(store, tmp_path, architecture, patches=400, rate=1e-2, warm_up=0.0, optimiser=optimiser)
+    trainer = Trainer(config, make_fabric(config))
+    batch = next(trainer.batches(trainer.task.examples(trainer.train, config, 0, 0.0)))
+    first = trainer.learn(batch).items()
+    for _ in range(40):
+        trainer.step += 1
+        last = trainer.learn(batch).items()
+    for term in first:
+        assert last[term] < 0.9 * first[term], term
+
+
+@pytest.mark.parametrize(
+    ("architecture", "section", "name", "value"),
+    [
+        ("dudonet-s", "training", "hard_patch_share", 0.9),
+        ("dudonet-s", "training", "omega", 3.0),
+        ("dscmar-s", "training", "lesions", 0.5),
+        ("cnnmar", "training", "patches_per_pair", 2),
+        ("cnnmar", "training", "relative", True),
+        ("cnnmar", "training", "bfloat16", True),
+    ],
+)
+def test_settings_without_effect_are_refused(architecture: str, section: str, name: str, value: Any) -> None:
+    given: dict[str, Any] = {
+        "model": {"architecture": architecture},
+        "data": {"train": ["a"]},
+        "training": {"patches": 1},
+        "run": {"folder": "b"},
+    }
+    from_dict(given).check()
+    given[section] |= {name: value}
+    with pytest.raises(ConfigError, match=f"{section}.{name} applies to acdnet"):
+        from_dict(given).check()
+
+
+def test_a_store_without_sinograms_is_refused_where_they_are_needed(tmp_path: Path) -> None:
+    plain = small_store(tmp_path, 3)
+    config = settings(plain, tmp_path / "run", "cnnmar")
+    with pytest.raises(InputRefused, match="--sinograms"):
+        train(config, resume=False)
