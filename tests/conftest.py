@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from acdnet.data.recipe import Recipe
 from tests.faults.table import fault_of, write
+from tests.train.make import small_store
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -19,6 +21,18 @@ def shared() -> Path:
     if not (folder / "reference" / "acdnet").is_dir():
         pytest.skip(f"the reference vectors are not here ({folder}); set ACDNET_SHARED to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def benchmark_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return six pairs of the benchmark's protocol, with sinograms."""
+    return small_store(tmp_path_factory.mktemp("benchmark"), 6, recipe=Recipe(pairs=1, size=96, sinograms=True))
+
+
+@pytest.fixture(scope="session")
+def clinical_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return six pairs of the clinical protocol."""
+    return small_store(tmp_path_factory.mktemp("clinical"), 6, recipe=Recipe("clinical", pairs=1, size=96))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -18,7 +18,7 @@ from acdnet.evaluate.entrants import get_entrants
 from acdnet.methods.registry import CLASSICAL, get_method
 from acdnet.train import validate as validation
 from acdnet.viewer.result import open_result
-from acdnet.viewer.stages import Inside as StageView
+from acdnet.viewer.stages import StageView
 from acdnet.weights.networks import build
 from acdnet.weights.save import save_model
 from tests.helpers import make_model
@@ -114,6 +114,10 @@ def _validated(method: str, case: Case) -> Image:
     """Return the image that validation during training scores."""
     seen: list[Image] = []
 
+    def note(image: Image, *_: object) -> float:
+        seen.append(image)
+        return 0.0
+
     class OnePair:
         protocol = case.protocol
 
@@ -130,6 +134,6 @@ def _validated(method: str, case: Case) -> Image:
             return None
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(validation, "window_psnr", lambda image, *_: seen.append(image) or 0.0)
+        patch.setattr(validation, "window_psnr", note)
         validation.validate(get_method(method), [OnePair()], 1)  # type: ignore[list-item]
     return seen[-1]

@@ -38,7 +38,9 @@ def as_mask(values: Any, what: str = "the metal mask", shape: tuple[int, ...] | 
     if shape is not None and array.shape != shape:
         raise InputRefused(f"{what} is {array.shape}, the image {shape}; both must have the same shape")
     levels = np.unique(array)
-    if len(levels) > 2 or (len(levels) == 2 and 0 not in levels) or not np.isfinite(levels).all():
+    if not np.isfinite(levels).all():
+        raise InputRefused(f"{what} contains values that are not finite; a mask contains 0 and 1")
+    if len(levels) > 2 or (len(levels) == 2 and 0 not in levels):
         raise InputRefused(f"{what} contains {len(levels)} different values; a mask contains 0 and 1")
     return np.asarray(array != 0)
 

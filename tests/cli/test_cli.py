@@ -71,9 +71,10 @@ def test_wrong_usage_is_exit_2(arguments: list[str]) -> None:
     assert run(*arguments).returncode == 2
 
 
-def test_unknown_model_is_one_line_and_exit_3(tmp_path: Path) -> None:
-    done = run("demo", "--model", "nonsense", cwd=tmp_path)
-    assert done.returncode == 3
+@pytest.mark.parametrize(("model", "code"), [("nonsense", 2), ("nonsense.safetensors", 3)])
+def test_an_unknown_model_is_one_line(tmp_path: Path, model: str, code: int) -> None:
+    done = run("demo", "--method", model, cwd=tmp_path)
+    assert done.returncode == code
     assert done.stderr.splitlines() == [done.stderr.strip()]
-    assert "nonsense" in done.stderr
+    assert model in done.stderr
     assert list(tmp_path.iterdir()) == []

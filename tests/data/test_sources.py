@@ -82,7 +82,7 @@ def test_bad_indices_and_pictures_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputRefused, match="no such file"):
         ref.read()
     (tmp_path / "a.png").write_text("no picture")
-    with pytest.raises(InputRefused, match="not a PNG"):
+    with pytest.raises(InputRefused, match="not a readable PNG"):
         ref.read()
     Image.fromarray(np.zeros((5, 5, 3), np.uint8)).save(tmp_path / "a.png")
     with pytest.raises(InputRefused, match="16-bit"):

@@ -26,3 +26,15 @@ def test_images_of_few_patients_prove_less_than_as_many_patients() -> None:
 @pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0], [1.0, float("nan")]])
 def test_nothing_is_said_where_there_is_nothing_to_test(scores: list[float]) -> None:
     assert compare(scores, scores).t_test is None
+
+
+def test_a_difference_on_every_image_is_significant() -> None:
+    rng = np.random.default_rng(0)
+    best = list(rng.normal(40, 1, 30))
+    worse = [value - 2 + rng.normal(0, 0.2) for value in best]
+    found = compare(worse, best)
+    assert found.t_test is not None
+    assert found.wilcoxon is not None
+    assert found.t_test < 1e-6
+    assert found.wilcoxon < 1e-4
+    assert compare([1.0], [2.0]).wilcoxon is None

@@ -102,7 +102,12 @@ def test_the_public_network_switches_them_on() -> None:
 def test_operators_are_put_back_after_an_error() -> None:
     before = wcd._operators
     other = PLAIN if before is FFT else FFT
-    with pytest.raises(ZeroDivisionError), wcd.computed_by(other):
-        assert wcd._operators is other
-        raise ZeroDivisionError
+
+    def fail() -> None:
+        with wcd.computed_by(other):
+            assert wcd._operators is other
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert wcd._operators is before

@@ -123,7 +123,10 @@ def test_the_metal_may_hold_any_value(config: ACDNetConfig, value: float) -> Non
     [
         ({"given": {"li": np.zeros((5, 48), np.float32)}}, r"\(5, 48\)"),
         ({"given": {"li": np.full((48, 48), np.nan, np.float32)}}, "start from"),
-        ({"slice_hu": np.full((48, 48), np.nan, np.float32), "given": {"li": np.zeros((48, 48), np.float32)}}, "outside"),
+        (
+            {"slice_hu": np.full((48, 48), np.nan, np.float32), "given": {"li": np.zeros((48, 48), np.float32)}},
+            "outside",
+        ),
     ],
 )
 def test_unusable_images_are_refused(values: dict[str, object], message: str) -> None:

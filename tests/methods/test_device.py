@@ -70,7 +70,7 @@ def several() -> list[Measurement]:
     return [
         measure(),
         measure(at=(-7, 3)),
-        Measurement(hu, metal, (5.0, 6.0), scanner=replace(SCANNER, views=80)),
+        Measurement(hu, metal, (5.0, 6.0), scanner=replace(SCANNER, size=40, views=80)),
         replace(measure(), slice_metal=np.zeros((SIZE, SIZE), bool)),
         measure(at=(9, 9)),
     ]

@@ -50,7 +50,9 @@ def test_bone_is_added_to_images_and_not_to_artifacts() -> None:
     B = torch.rand_like(found.image)
     added = with_bone(found, B)
     for before, after in zip(
-        (found.image, *found.images, *found.start_images), (added.image, *added.images, *added.start_images), strict=True
+        (found.image, *found.images, *found.start_images),
+        (added.image, *added.images, *added.start_images),
+        strict=True,
     ):
         torch.testing.assert_close(after, before + B)
     names = ("image", "images", "start_images")

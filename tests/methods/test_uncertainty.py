@@ -18,8 +18,8 @@ def test_expected_and_true_error_go_together() -> None:
         implant = draw_implant(find_anatomy(phantom.hu, phantom.pixel_mm), np.random.default_rng(seed))
         pair = acdnet.simulate(phantom.hu, implant.mask, "clinical", seed, phantom.pixel_mm, implant.metal)
         spacing = (phantom.pixel_mm, phantom.pixel_mm)
-        done = acdnet.reduce(pair.corrupted, spacing, metal=implant.mask)
-        assert done.doubt is not None
+        done = acdnet.reduce(pair.corrupted, spacing, mask=implant.mask)
+        assert done.expected_error_hu is not None
         body = (phantom.hu > -500) & ~implant.mask
-        found.append(spearmanr(done.doubt[body], np.abs(done.hu - phantom.hu)[body]).statistic)
+        found.append(spearmanr(done.expected_error_hu[body], np.abs(done.hu - phantom.hu)[body]).statistic)
     assert np.mean(found) > 0.25

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from acdnet.model import wcd
 
+
 def case(B: int, N: int, d: int, p: int, H: int, W: int, seed: int = 0) -> tuple[Tensor, ...]:
     g = torch.Generator().manual_seed(seed)
     shapes = (d, p, p), (B, N, d), (B, N, H, W), (B, 1, H, W)

@@ -1,4 +1,4 @@
-"""What the tests of the page share: a viewer of their own, and looks at the page and its pixels."""
+"""Helpers of the browser tests: a viewer process, waiting, and pixels of the page."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CANVAS = """([k, which]) => {
   for (let n = 0; n < data.length; n += 4096) text += String.fromCharCode(...data.subarray(n, n + 4096));
   return [canvas.height, canvas.width, btoa(text)];
 }"""
-PICTURE, OVER = ".image canvas", "canvas.over"
+IMAGE, OVERLAY = ".image canvas", "canvas.over"
 
 
-class Started:
-    """The viewer in a process of its own."""
+class ViewerProcess:
+    """The viewer in its own process."""
 
     def __init__(self, *arguments: object) -> None:
         command = [sys.executable, "-m", "acdnet", *(str(argument) for argument in arguments), "--no-browser"]
@@ -44,12 +44,12 @@ class Started:
 
 
 def value(page: Any, script: str) -> Any:
-    """Return what an expression is in the page."""
+    """Evaluate an expression in the page."""
     return page.evaluate(f"() => {script}")
 
 
 def until(page: Any, script: str, seconds: float = 30.0) -> None:
-    """Wait until something is true. Playwright's own way needs eval in the page, which the page forbids."""
+    """Wait until an expression is true. Playwright's wait_for_function needs eval, which the page forbids."""
     end = time.monotonic() + seconds
     while not value(page, script):
         assert time.monotonic() < end, f"not true after {seconds} s: {script}"
@@ -57,7 +57,7 @@ def until(page: Any, script: str, seconds: float = 30.0) -> None:
 
 
 def until_shown(page: Any, path: str, pane: int | None = None) -> None:
-    """Wait until one pane, or all, show what lies under a path."""
+    """Wait until one pane, or all panes, show content whose path contains `path`."""
     one = f"Boolean(pane.shown?.path.includes({path!r}))"
     panes = "window.acdnet.panes" if pane is None else f"[window.acdnet.panes[{pane}]]"
     until(page, f"{panes}.length && {panes}.every((pane) => {one})")
@@ -65,12 +65,12 @@ def until_shown(page: Any, path: str, pane: int | None = None) -> None:
 
 
 def settle(page: Any) -> None:
-    """Let the page draw: two frames."""
+    """Wait for two frames, so that the page is drawn."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def pixels(page: Any, pane: int, which: str = PICTURE) -> NDArray[np.uint8]:
-    """Return what a canvas of a pane holds: rows, columns, RGBA."""
+def pixels(page: Any, pane: int, which: str = IMAGE) -> NDArray[np.uint8]:
+    """Return the pixels of a canvas of a pane: rows, columns, RGBA."""
     import base64
 
     settle(page)
@@ -79,18 +79,40 @@ def pixels(page: Any, pane: int, which: str = PICTURE) -> NDArray[np.uint8]:
 
 
 def screen(page: Any, selector: str) -> NDArray[np.uint8]:
-    """Return what is seen of an element: rows, columns, RGB."""
+    """Return a screenshot of an element: rows, columns, RGB."""
     settle(page)
     return np.asarray(Image.open(io.BytesIO(page.locator(selector).first.screenshot())).convert("RGB"))
 
 
-def frame(found: NDArray[Any]) -> tuple[int, int, int, int]:
-    """Return the first and last row, and the first and last column, where something is true."""
+def bounds(found: NDArray[Any]) -> tuple[int, int, int, int]:
+    """Return the first and last row and the first and last column of a mask."""
     rows, columns = np.nonzero(found)
     return int(rows.min()), int(rows.max()), int(columns.min()), int(columns.max())
 
 
 def marks(page: Any) -> list[str]:
-    """Return what the panes say of themselves, hidden or not."""
+    """Return the texts in the corners of the panes, also of hidden ones."""
     found: list[str] = value(page, "window.acdnet.panes.map((pane) => pane.marks.textContent)")
     return found
+
+
+def hold(page: Any, pattern: str | re.Pattern[str]) -> list[Any]:
+    """Hold matching requests until `release` is called; return the list that collects them."""
+    held: list[Any] = []
+    page.route(pattern, lambda route: held.append(route))
+    return held
+
+
+def release(page: Any, held: list[Any]) -> None:
+    """Let the held requests continue."""
+    while held:
+        held.pop().continue_()
+    page.unroute_all()
+
+
+def open_stages(page: Any) -> None:
+    """Switch to the network stages and wait until they are shown."""
+    page.keyboard.press("3")
+    page.wait_for_selector("#stage-slider", timeout=60_000)
+    until(page, f"window.acdnet.view === 'stages' && {READY}")
+    page.wait_for_timeout(300)

@@ -1,4 +1,4 @@
-"""`acdnet serve` in a process of its own, and those who send scans to it."""
+"""`acdnet serve` in its own process, clients that upload scans to it, and finished jobs without an upload."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,11 +20,14 @@ from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
+from acdnet.viewer.job import DONE
+from acdnet.viewer.jobs import Jobs
+
 CUT_OFF = (urllib.error.URLError, http.client.HTTPException, OSError)
 
 
 class Server:
-    """A server, and all that it says."""
+    """A server process and its output."""
 
     def __init__(self, folder: Path, *options: str, **environment: str) -> None:
         command = [sys.executable, "-m", "acdnet", "serve", "--folder", str(folder), *(options or ["--no-browser"])]
@@ -40,13 +44,13 @@ class Server:
             return json.loads(answer.read())
 
     def most_memory(self) -> int:
-        """Return the most megabytes it ever held."""
+        """Return its peak memory in MB."""
         found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())
         assert found
         return int(found[1]) // 1000
 
     def end(self, how: signal.Signals = signal.SIGKILL) -> int:
-        """End it, and return its exit code."""
+        """Send it a signal and return its exit code."""
         self.process.send_signal(how)
         return self.process.wait(20)
 
@@ -55,15 +59,15 @@ class Server:
 
 
 class Uploads:
-    """What was sent to a server, and what it answered."""
+    """The uploads sent to a server, and its answers."""
 
     def __init__(self, server: Server) -> None:
         self.server, self.lock = server, Lock()
         self.created: set[str] = set()
-        self.asked: set[str] = set()
-        """Jobs whose start was asked for, answered or not."""
+        self.requested: set[str] = set()
+        """Jobs whose start was requested, whether answered or not."""
         self.accepted: dict[str, bool] = {}
-        """Jobs whose start was answered, and whether they are whole."""
+        """Jobs whose start was confirmed, and whether their scan is complete."""
         self.halves: list[socket.socket] = []
 
     def create(self, files: int) -> str:
@@ -81,18 +85,18 @@ class Uploads:
 
     def start(self, name: str, whole: bool) -> None:
         with self.lock:
-            self.asked.add(name)
+            self.requested.add(name)
         self.server.ask(f"jobs/{name}/start", "POST", b"")
         with self.lock:
             self.accepted[name] = whole
 
     def send(self, files: list[bytes], whole: bool) -> None:
-        """Upload a scan; a server that is killed meanwhile has not accepted it."""
+        """Upload and start a scan; ignore a connection that is cut off."""
         with suppress(*CUT_OFF):
             self.start(self.upload(files), whole)
 
     def send_half(self, data: bytes) -> None:
-        """Begin to send a file, and stop in its middle."""
+        """Send the first half of a file and keep the connection open."""
         name, place = self.create(1), urlsplit(self.server.address)
         opened = socket.create_connection((place.hostname, place.port))
         head = (
@@ -112,10 +116,28 @@ def until(what: Any, seconds: float = 120.0) -> Any:
 
 
 def works_on(folder: Path) -> bool:
-    """Tell whether some process still reduces a job of a folder."""
+    """Return whether a worker is still running for a job of a folder."""
     found = subprocess.run(["pgrep", "-f", f"acdnet.viewer.worker {folder}"], capture_output=True, text=True)
     return found.stdout != ""
 
 
+def add_finished(jobs: Jobs, result: Path) -> str:
+    """Add a finished job with a copy of a result; return its id."""
+    job = jobs.create(1, "dicom")
+    shutil.copytree(result, jobs.folder / job.id / "result")
+    jobs.change(job, state=DONE)
+    return job.id
+
+
+def store_results(folder: Path, *results: Path) -> Path:
+    """Create a job folder with one finished job per result."""
+    jobs = Jobs(folder, start=False)
+    for result in results:
+        add_finished(jobs, result)
+    jobs.close()
+    return folder
+
+
 def files(folder: Path) -> list[bytes]:
+    """Return the contents of the files of a folder, sorted by name."""
     return [path.read_bytes() for path in sorted(folder.iterdir())]

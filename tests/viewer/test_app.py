@@ -18,7 +18,7 @@ from acdnet.viewer.app import NOTICE, make_app
 from acdnet.viewer.job import Limits
 from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.result import open_result
-from acdnet.viewer.stages import Inside, Stages
+from acdnet.viewer.stages import Stages, StageView
 from tests.reduction.make import run, series
 
 TOKEN = "a-token-that-nobody-knows"
@@ -74,19 +74,19 @@ def test_slices_come_as_they_are(page: TestClient, reduced: Path) -> None:
     assert about["no_stages"] == ""
     for layer in ("before", "after", "difference"):
         assert np.array_equal(array(page.get(f"{base}/slices/1/{layer}"), "<i2"), result.image(1, layer))
-    metal, doubt = result.metal(1), result.doubt(1)
+    metal, doubt = result.metal(1), result.expected_error_hu(1)
     assert metal is not None
     assert doubt is not None
     assert np.array_equal(array(page.get(f"{base}/slices/1/metal"), "u1"), metal)
     assert page.get(f"{base}/slices/0/metal").status_code == 204
-    assert np.array_equal(array(page.get(f"{base}/slices/1/doubt"), "<u2"), doubt)
-    for bad in ("slices/9/after", "slices/-1/after", "slices/1/nothing", "slices/0/inside/about"):
+    assert np.array_equal(array(page.get(f"{base}/slices/1/expected_error_hu"), "<u2"), doubt)
+    for bad in ("slices/9/after", "slices/-1/after", "slices/1/nothing", "slices/0/stages/about"):
         answer = page.get(f"{base}/{bad}")
         assert answer.status_code == 400
         assert answer.json()["error"]
-    inside = page.get(f"{base}/slices/1/inside/about").json()
+    inside = page.get(f"{base}/slices/1/stages/about").json()
     assert inside["stages"] > 0
-    assert array(page.get(f"{base}/slices/1/inside/artifacts/0/0"), "<i2").shape == (96, 96)
+    assert array(page.get(f"{base}/slices/1/stages/artifacts/0/0"), "<i2").shape == (96, 96)
 
 
 def test_pictures_say_how_they_lie(reduced: Path, tmp_path: Path) -> None:
@@ -100,15 +100,15 @@ def test_pictures_say_how_they_lie(reduced: Path, tmp_path: Path) -> None:
         assert "x-inverted" not in told
         assert client.get(f"{base}/dark/slices/0/before").headers["x-inverted"] == "1"
         assert "x-inverted" not in client.get(f"{base}/dark/slices/0/difference").headers
-        assert client.get(f"{base}/dark/slices/0/inside/images/1/0").headers["x-inverted"] == "1"
-        assert "x-inverted" not in client.get(f"{base}/dark/slices/0/inside/artifacts/0/0").headers
+        assert client.get(f"{base}/dark/slices/0/stages/images/1/0").headers["x-inverted"] == "1"
+        assert "x-inverted" not in client.get(f"{base}/dark/slices/0/stages/artifacts/0/0").headers
 
 
 def test_the_network_works_on_one_slice_at_a_time(reduced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go, running, most = Event(), Event(), 0, 0
     computed: list[int] = []
 
-    def slow(_: Inside, number: int) -> Stages:
+    def slow(_: StageView, number: int) -> Stages:
         nonlocal running, most
         running += 1
         most = max(most, running)
@@ -120,10 +120,10 @@ def test_the_network_works_on_one_slice_at_a_time(reduced: Path, monkeypatch: py
         one = [small]
         return Stages(one, one, one, one, one, one, small)
 
-    monkeypatch.setattr(Inside, "_compute", slow)
+    monkeypatch.setattr(StageView, "_compute", slow)
     app = make_app(TOKEN, {"one": reduced, "two": reduced}, port=PORT)
     with TestClient(app, base_url=f"http://127.0.0.1:{PORT}") as client, ThreadPoolExecutor(16) as pool:
-        paths = [f"/{TOKEN}/api/results/{name}/slices/{n}/inside/about" for name in ("one", "two") for n in (1, 2)]
+        paths = [f"/{TOKEN}/api/results/{name}/slices/{n}/stages/about" for name in ("one", "two") for n in (1, 2)]
         first = pool.submit(client.get, paths[0])
         assert begun.wait(30)
         others = list(pool.map(client.get, paths * 3))

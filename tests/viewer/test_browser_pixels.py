@@ -1,7 +1,8 @@
-"""What is drawn, pixel by pixel, compared with what the files say."""
+"""The drawn pixels compared with the values in the files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ from numpy.typing import NDArray
 
 from acdnet.io.dicom.create import new_series, write_series
 from acdnet.viewer.result import open_result
-from acdnet.viewer.view_model import Result
+from acdnet.viewer.view_model import ViewModel
 from tests.reduction.make import run
-from tests.viewer.browser import OVER, READY, Started, frame, pixels, screen, until, value
+from tests.viewer.browser import OVERLAY, READY, ViewerProcess, bounds, pixels, screen, until, value
 
 ROWS, COLUMNS, SPACING = 80, 96, (1.4, 2.0)
-METAL = np.s_[20:31, 54:63]
-DOUBTED = np.s_[60:70, 12:40]
-GREY = -700.0  # HU around the body, so that the frame of the image is seen in the wide window
+METAL_PLACE = np.s_[20:31, 54:63]
+ERROR_PLACE = np.s_[60:70, 12:40]
+GREY = -700.0  # HU around the body, so that the edge of the image is visible in the wide window
 WIDE, SOFT = (-1000, 3000), (-160, 240)
 CYAN = (0, 216, 255)
 BLUE = (138, 180, 248)
@@ -27,51 +28,58 @@ GRID = (44, 52, 59)
 
 @pytest.fixture(scope="module")
 def lopsided(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Reduce a slice that looks different from every side, and doubt a known place of it."""
+    """Reduce an asymmetric slice and set a known expected error."""
     folder = tmp_path_factory.mktemp("lopsided")
     hu = np.full((1, ROWS, COLUMNS), GREY, np.float32)
     hu[0, 8:72, 10:90] = 40.0
     hu[0, 23:28, 10:90] = 150.0  # a streak through the metal
     hu[0, 48:58, 60:80] = 700.0
-    hu[0][METAL] = 3071.0
+    hu[0][METAL_PLACE] = 3071.0
     write_series(folder / "scan", new_series(hu, (3.0, *SPACING), "Secret"))
     assert run("reduce", folder / "scan", folder / "out", "--method", "li").code == 0
     maps = folder / "out" / "maps" / "0001.npz"
     metal = np.load(maps)["metal"]
-    assert metal[METAL].any()
-    doubt = np.zeros((ROWS, COLUMNS), np.uint16)
-    doubt[DOUBTED] = 100
-    np.savez(maps, metal=metal, expected_error_hu=doubt)
+    assert metal[METAL_PLACE].any()
+    expected_error = np.zeros((ROWS, COLUMNS), np.uint16)
+    expected_error[ERROR_PLACE] = 100
+    np.savez(maps, metal=metal, expected_error_hu=expected_error)
     return folder / "out"
 
 
+@pytest.fixture(scope="module")
+def lopsided_address(lopsided: Path) -> Iterator[str]:
+    with ViewerProcess("view", lopsided) as started:
+        yield started
+
+
 @pytest.fixture
-def opened(page: Any, lopsided: Path) -> Any:
-    with Started("view", lopsided) as address:
-        page.goto(address)
-        until(page, READY)
-        page.wait_for_timeout(300)  # the first layout
-        yield page
+def opened(page: Any, lopsided_address: str) -> Any:
+    page.goto(lopsided_address)
+    until(page, READY)
+    page.wait_for_timeout(300)  # the first layout
+    return page
 
 
 def box_in(page: Any, pane: int, place: tuple[slice, slice]) -> tuple[float, float, float, float]:
-    """Return where rows and columns of the image are to be on the canvas, by the frame of the picture alone."""
+    """Return where rows and columns of the image belong on the canvas, from the outline of the image alone."""
     page.keyboard.press("w")
-    top, bottom, left, right = frame(pixels(page, pane)[..., 0] > 10)
+    top, bottom, left, right = bounds(pixels(page, pane)[..., 0] > 10)
     high, wide = (bottom + 1 - top) / ROWS, (right + 1 - left) / COLUMNS
-    assert high / wide == pytest.approx(SPACING[0] / SPACING[1], rel=0.02)  # and pixels are as high and wide as in mm
+    assert high / wide == pytest.approx(
+        SPACING[0] / SPACING[1], rel=0.02
+    )  # pixels have the aspect ratio of their size in mm
     rows, columns = place
     return top + rows.start * high, top + rows.stop * high, left + columns.start * wide, left + columns.stop * wide
 
 
 def whole(mask: NDArray[Any]) -> tuple[slice, slice]:
-    """Return the rows and columns that hold a mask."""
-    first, last, left, right = frame(mask)
+    """Return the rows and columns that contain a mask."""
+    first, last, left, right = bounds(mask)
     return slice(first, last + 1), slice(left, right + 1)
 
 
 def shade(hu: float, window: tuple[int, int]) -> float:
-    """Return how bright HU are in a window."""
+    """Return the grey value of HU in a window."""
     return float(np.clip(255 * (hu - window[0]) / (window[1] - window[0]), 0, 255))
 
 
@@ -79,37 +87,39 @@ def near(picture: NDArray[np.uint8], colour: tuple[int, int, int], by: int = 12)
     return np.asarray((np.abs(picture[..., :3].astype(int) - colour) <= by).all(-1))
 
 
-def test_overlays_lie_where_the_files_say(opened: Any, lopsided: Path) -> None:
+def test_overlays_are_drawn_at_their_positions(opened: Any, lopsided: Path) -> None:
     result = open_result(lopsided)
     metal = result.metal(0)
     assert metal is not None
     for pane in range(3):
-        expected = box_in(opened, 0, whole(metal))  # the frame of a difference is not seen; all panes are alike
-        over = pixels(opened, pane, OVER)
+        expected = box_in(
+            opened, 0, whole(metal)
+        )  # the outline of a difference is invisible; all panes have the same layout
+        over = pixels(opened, pane, OVERLAY)
         outline = near(over, CYAN) & (over[..., 3] > 120)
-        first, last, left, right = frame(outline)
+        first, last, left, right = bounds(outline)
         assert np.allclose((first, last + 1, left, right + 1), expected, atol=2)
         middle = (first + last) // 2, (left + right) // 2
         assert over[*middle, 3] == 0  # an outline, not a patch
         assert outline[middle[0], left : left + 3].any()
         assert outline[first : first + 3, middle[1]].any()
-    bright = frame(pixels(opened, 0)[..., 0] > 160)  # the metal itself, in the picture below
-    outline = near(pixels(opened, 0, OVER), CYAN)
-    assert np.allclose(bright, frame(outline), atol=2)
+    bright = bounds(pixels(opened, 0)[..., 0] > 160)  # the metal in the image below
+    outline = near(pixels(opened, 0, OVERLAY), CYAN)
+    assert np.allclose(bright, bounds(outline), atol=2)
 
     opened.keyboard.press("m")
-    assert not near(pixels(opened, 0, OVER), CYAN).any()
+    assert not near(pixels(opened, 0, OVERLAY), CYAN).any()
     opened.keyboard.press("e")
-    expected = box_in(opened, 0, DOUBTED)
+    expected = box_in(opened, 0, ERROR_PLACE)
     for pane in range(3):
-        red = near(pixels(opened, pane, OVER), (255, 30, 30), by=20) & (pixels(opened, pane, OVER)[..., 3] > 120)
-        first, last, left, right = frame(red)
+        red = near(pixels(opened, pane, OVERLAY), (255, 30, 30), by=20) & (pixels(opened, pane, OVERLAY)[..., 3] > 120)
+        first, last, left, right = bounds(red)
         assert np.allclose((first, last + 1, left, right + 1), expected, atol=5)  # its edge is soft
         assert red[first + 4 : last - 4, left + 4 : right - 4].all()
         opened.mouse.move(10, 10)
 
 
-def test_windows_and_keys_change_the_picture(opened: Any, lopsided: Path) -> None:
+def test_windows_and_keys_change_the_grey_values(opened: Any, lopsided: Path) -> None:
     result = open_result(lopsided)
     before = result.image(0, "before")
     for place in ((53, 70), (40, 20), (75, 50)):
@@ -124,8 +134,8 @@ def test_windows_and_keys_change_the_picture(opened: Any, lopsided: Path) -> Non
     assert pixels(opened, 0)[*at, 0] == pytest.approx(shade(before[place], SOFT), abs=2)
 
 
-def most_changed(result: Result) -> tuple[int, int]:
-    """Return a place without metal where before and after look most different in the soft window."""
+def most_changed(result: ViewModel) -> tuple[int, int]:
+    """Return a pixel without metal where before and after differ most in the soft tissue window."""
     metal = result.metal(0)
     assert metal is not None
     seen = [np.clip(result.image(0, name), *SOFT) for name in ("before", "after")]
@@ -145,7 +155,7 @@ def test_a_swipe_shows_before_and_after(opened: Any, lopsided: Path) -> None:
     x, y = value(opened, f"window.acdnet.panes[0].point({row}, {column})")
     panes = opened.locator("#panes").bounding_box()
     seen = []
-    for aside in (60, -60):  # the bar right of the place, then left of it
+    for aside in (60, -60):  # the divider right of the pixel, then left of it
         bar = opened.locator("#swipe-bar").bounding_box()
         opened.mouse.move(bar["x"] + 7, panes["y"] + 100)
         opened.mouse.down()
@@ -155,7 +165,7 @@ def test_a_swipe_shows_before_and_after(opened: Any, lopsided: Path) -> None:
     assert seen == pytest.approx(shades, abs=3)
 
 
-def test_a_profile_draws_the_values_of_the_file(opened: Any, lopsided: Path) -> None:
+def test_a_profile_shows_the_values_of_the_file(opened: Any, lopsided: Path) -> None:
     result = open_result(lopsided)
     row = 53
     panes = opened.locator("#panes").bounding_box()
@@ -168,9 +178,11 @@ def test_a_profile_draws_the_values_of_the_file(opened: Any, lopsided: Path) -> 
     opened.keyboard.up("Shift")
     opened.wait_for_timeout(300)
     line = value(opened, "window.acdnet.line")
-    assert np.allclose([line["from"], line["to"]], [(row, 20), (row, 90)], atol=0.6)  # it stays under the hand
+    assert np.allclose(
+        [line["from"], line["to"]], [(row, 20), (row, 90)], atol=0.6
+    )  # the line does not move with the layout
     ends = [value(opened, f"window.acdnet.panes[0].point({row}, {column})") for column in (20, 90)]
-    over = pixels(opened, 0, OVER)
+    over = pixels(opened, 0, OVERLAY)
     drawn = near(over, BLUE) & (over[..., 3] > 120)
     columns = np.flatnonzero(drawn.any(0))
     assert (columns.min(), columns.max()) == pytest.approx((ends[0][0], ends[1][0]), abs=2)
@@ -186,5 +198,5 @@ def test_a_profile_draws_the_values_of_the_file(opened: Any, lopsided: Path) -> 
     for column in (25, 50, 70, 85):  # body, body, bone, body
         x = round(left + (column - 20) / 70 * (right - left))
         expected = bottom - (curves[2][column - 20] - low) / (high - low) * (bottom - top)
-        ink = picture[:, x, 2].astype(int) - picture[:, x, 0] > 40  # blue: the last curve lies over the others
+        ink = picture[:, x, 2].astype(int) - picture[:, x, 0] > 40  # blue: the last curve is drawn over the others
         assert np.abs(np.flatnonzero(ink) - expected).min() <= 2

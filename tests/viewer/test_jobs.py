@@ -63,7 +63,7 @@ def test_a_queued_job_can_go_at_any_time(tmp_path: Path) -> None:
     job = replace(jobs.create(1, "dicom"), state="queued")
     jobs.jobs[job.id] = job
     jobs.delete(job.id)
-    jobs.queue._reduce(job)  # it was chosen just before it was deleted
+    jobs.queue._run_job(job)  # it was chosen just before it was deleted
     assert jobs.all() == []
     jobs.close()
 

@@ -14,8 +14,8 @@ import pytest
 
 from acdnet.errors import InputRefused
 from acdnet.viewer.result import open_result
-from acdnet.viewer.sessions import OPEN_RESULTS, Shown
-from acdnet.viewer.stages import Desk, Inside, Stages
+from acdnet.viewer.sessions import MAX_OPEN, Sessions
+from acdnet.viewer.stages import StageCache, Stages, StageView
 from acdnet.viewer.view_model import Plane, edges
 from tests.reduction.make import SPACING, run, series, volume
 from tests.train.make import small_store
@@ -40,7 +40,7 @@ def test_before_is_what_came_in(reduced: Path) -> None:
     assert result.plane(0) == Plane((2.0, 2.0), ("A", "L", "P", "R"))
     assert [entry["status"] for entry in about["slices"]] == ["unchanged", "reduced", "reduced"]
     assert result.metal(0) is None
-    metal, doubt = result.metal(1), result.doubt(1)
+    metal, doubt = result.metal(1), result.expected_error_hu(1)
     assert metal is not None
     assert metal.any()
     assert doubt is not None
@@ -61,7 +61,7 @@ def test_other_formats(kind: str, tmp_path: Path) -> None:
     assert run("reduce", source, tmp_path / "out", "--method", "li", *options).code == 0
     result = open_result(tmp_path / "out")
     assert np.abs(result.image(1, "before") - data[1]).max() < 0.01
-    assert result.doubt(1) is None
+    assert result.expected_error_hu(1) is None
 
 
 def test_f54_a_result_without_the_original_is_refused(reduced: Path, tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_inside_the_network(metal_hu: float, tmp_path: Path) -> None:
     scan = series(tmp_path / "scan", hu=volume(metal_hu=metal_hu))
     assert run("reduce", scan, tmp_path / "out").code == 0
     result = open_result(tmp_path / "out")
-    inside = Inside(result)
-    assert inside.why_not() == ""
+    inside = StageView(result)
+    assert inside.why_unavailable() == ""
     about = inside.describe(1)
     assert about["stages"] == len(about["kernels"]) == len(about["residual_hu"])
     assert about["images"] == about["stages"] + 2  # the start, the stages, the last clean-up
@@ -124,43 +124,43 @@ def test_a_model_that_did_not_make_it_is_refused(reduced: Path, tmp_path: Path) 
     report = json.loads((tmp_path / "out/report.json").read_text())
     (tmp_path / "out/report.json").write_text(json.dumps(report | {"weights": "0" * 64}))
     result = open_result(tmp_path / "out")
-    assert "--model" in Inside(result).why_not()
-    assert "is not the model" in Inside(result, "default").why_not()
+    assert "--model" in StageView(result).why_unavailable()
+    assert "is not the model" in StageView(result, "default").why_unavailable()
 
 
 def test_nothing_is_kept_of_a_result_that_was_closed(reduced: Path) -> None:
-    desk = Desk()
-    inside, early, other = (Inside(open_result(reduced), "", desk) for _ in range(3))
+    cache = StageCache()
+    inside, early, other = (StageView(open_result(reduced), "", cache) for _ in range(3))
     some = Stages([], [], [], [], [], [], np.zeros(1, np.float32))
 
     def compute() -> Stages:
-        inside.forget()  # somebody deletes the scan meanwhile
+        inside.close()  # somebody deletes the scan meanwhile
         return some
 
-    desk.work((inside.owner, 1), compute)
-    assert not desk.kept
-    early.forget()  # after it was opened, and before the work began
-    desk.work((early.owner, 1), lambda: some)
-    assert not desk.kept
-    desk.work((other.owner, 1), lambda: some)
-    assert list(desk.kept) == [(other.owner, 1)]
-    other.forget()
-    assert not desk.kept
+    cache.compute((inside.owner, 1), compute)
+    assert not cache.kept
+    early.close()  # after it was opened, and before the work began
+    cache.compute((early.owner, 1), lambda: some)
+    assert not cache.kept
+    cache.compute((other.owner, 1), lambda: some)
+    assert list(cache.kept) == [(other.owner, 1)]
+    other.close()
+    assert not cache.kept
 
 
 def test_why_there_are_no_stages(reduced: Path, tmp_path: Path) -> None:
     scan = series(tmp_path / "scan", (True,))
     assert run("reduce", scan, tmp_path / "li", "--method", "li").code == 0
-    why = Inside(open_result(tmp_path / "li")).why_not()
+    why = StageView(open_result(tmp_path / "li")).why_unavailable()
     assert "made by LI" in why
-    assert "no network" in why
+    assert "not a network" in why
     assert "--model" not in why
     shutil.copytree(reduced, tmp_path / "out")
     report = json.loads((tmp_path / "out/report.json").read_text())
     (tmp_path / "out/report.json").write_text(
         json.dumps(report | {"weights": "0" * 64, "method": "CNNMAR (some-model)"})
     )
-    why = Inside(open_result(tmp_path / "out"), "default").why_not()
+    why = StageView(open_result(tmp_path / "out"), "default").why_unavailable()
     assert "made by CNNMAR (some-model), another network" in why
 
 
@@ -184,7 +184,7 @@ def test_an_evaluation(tmp_path: Path) -> None:
     manifest = json.loads((store / "manifest.json").read_text())
     sizes = {(entry["pixel_mm"], entry["pixel_mm"]) for entry in manifest["slices"]}
     assert {result.plane(n).spacing_mm for n in range(len(about["slices"]))} <= sizes
-    assert "evaluation" in Inside(result).why_not()
+    assert "evaluation" in StageView(result).why_unavailable()
 
     arrays = dict(np.load(tmp_path / "out/cases.npz"))
     del arrays["pixel_mm"]  # as earlier versions wrote it
@@ -275,15 +275,15 @@ def test_packed_volumes_are_not_held_in_memory(tmp_path: Path) -> None:
 
 
 def test_results_that_are_closed_are_gone_at_once(reduced: Path) -> None:
-    shown = Shown({f"r{n}": reduced for n in range(OPEN_RESULTS + 1)}, None)
+    shown = Sessions({f"r{n}": reduced for n in range(MAX_OPEN + 1)}, None)
     first = weakref.ref(shown.open("r0")[0])
     gc.disable()
     try:
-        for n in range(1, OPEN_RESULTS):
+        for n in range(1, MAX_OPEN):
             shown.open(f"r{n}")
         assert first() is not None
-        shown.open(f"r{OPEN_RESULTS}")
+        shown.open(f"r{MAX_OPEN}")
         assert first() is None  # without waiting for the garbage collector
     finally:
         gc.enable()
-    assert len(shown.opened) == OPEN_RESULTS
+    assert len(shown.opened) == MAX_OPEN

@@ -17,8 +17,8 @@ HOW = {"kind": "dicom", SERIES: "", ANY_PLANE: False, LOSSY: False}
 @pytest.mark.parametrize(
     ("start", "advice"),
     [
-        (b"PK\x03\x04", "unpack it"),
-        (b"\x1f\x8b\x08", "dropped alone"),
+        (b"PK\x03\x04", "unpack the archive"),
+        (b"\x1f\x8b\x08", "by itself"),
         (b"\x89PNG\r\n\x1a\n", "--pixel-mm"),
         (b"\x93NUMPY", "--pixel-mm"),
         (b"hello", "no CT slice found"),

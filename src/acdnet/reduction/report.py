@@ -43,7 +43,8 @@ body { background: #101418; color: #e8eaed; font: 15px/1.5 system-ui, sans-serif
   padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem } h3 { font-size: 1rem; margin: 1rem 0 0 }
 table { border-collapse: collapse } td, th { padding: .2rem 1.2rem .2rem 0; text-align: right; white-space: nowrap }
-td:first-child, th:first-child, .text { text-align: left } th, .facts td:first-child { color: #9aa0a6; font-weight: normal }
+td:first-child, th:first-child, .text { text-align: left }
+th, .facts td:first-child { color: #9aa0a6; font-weight: normal }
 .facts td { white-space: normal; vertical-align: top } .facts td:first-child { white-space: nowrap }
 .notice { border-left: 4px solid #db2129; padding: .3rem .8rem; background: #1b2126 } .warn { color: #f6c26b }
 .note { color: #9aa0a6 } img { width: 100%; margin: .4rem 0 } footer { color: #9aa0a6; margin-top: 2rem }

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from acdnet.errors import InputRefused
 from acdnet.viewer.app import make_app
 from acdnet.viewer.result import open_result
-from acdnet.viewer.stages import Inside
+from acdnet.viewer.stages import StageView
 from tests.reduction.make import run, series, volume
 
 TOKEN, PORT = "a-token-that-nobody-knows", 8123
@@ -73,13 +73,13 @@ def test_a_slice_that_was_passed_through_has_no_stages(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "passed/report.json").read_text())
     report["slices"][1] |= {"status": "passed through", "reason": "the result would be worse"}
     (tmp_path / "passed/report.json").write_text(json.dumps(report))
-    inside = Inside(open_result(tmp_path / "passed"))
+    inside = StageView(open_result(tmp_path / "passed"))
     for ask in (inside.describe, lambda n: inside.image(n, "images", 0)):
-        with pytest.raises(InputRefused, match="slice 2 was left as it came: the result would be worse"):
+        with pytest.raises(InputRefused, match="slice 2 was not reduced: the result would be worse"):
             ask(1)
     assert inside.describe(2)["stages"] > 0
     with client(tmp_path / "passed") as page:
-        answer = page.get(f"/{TOKEN}/api/results/result/slices/1/inside/about")
+        answer = page.get(f"/{TOKEN}/api/results/result/slices/1/stages/about")
         assert answer.status_code == 400
         assert "would be worse" in answer.json()["error"]
 

@@ -15,13 +15,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 from acdnet.errors import InputRefused, ResourceError
-from acdnet.viewer import sessions as shown_module
+from acdnet.viewer import sessions as sessions_module
 from acdnet.viewer.app import make_app
 from acdnet.viewer.job import DONE, FAILED, UPLOADING, Limits
 from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.result import open_result
-from acdnet.viewer.sessions import Shown
+from acdnet.viewer.sessions import Sessions
 from tests.reduction.make import run, series
+from tests.viewer.server import add_finished
 
 TOKEN, PORT = "a-token-that-nobody-knows", 8123
 
@@ -31,14 +32,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("deleted")
     assert run("reduce", series(folder / "scan", (True,)), folder / "out", "--method", "li").code == 0
     return folder / "out"
-
-
-def finished(jobs: Jobs, made: Path) -> str:
-    """Add a job that is done."""
-    job = jobs.create(1, "dicom")
-    shutil.copytree(made, jobs.folder / job.id / "result")
-    jobs.change(job, state=DONE)
-    return job.id
 
 
 @pytest.fixture
@@ -51,9 +44,9 @@ def jobs(tmp_path: Path) -> Any:
 def test_a_result_that_is_asked_for_while_it_is_deleted(
     jobs: Jobs, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = finished(jobs, made)
-    shown = Shown({}, jobs)
-    monkeypatch.setattr("acdnet.viewer.app.Shown", lambda *_: shown)
+    name = add_finished(jobs, made)
+    shown = Sessions({}, jobs)
+    monkeypatch.setattr("acdnet.viewer.app.Sessions", lambda *_: shown)
     with TestClient(make_app(TOKEN, {}, jobs, port=PORT), base_url=f"http://127.0.0.1:{PORT}") as client:
         assert client.get(f"/{TOKEN}/api/results/{name}").status_code == 200
         remove = jobs.delete
@@ -69,23 +62,23 @@ def test_a_result_that_is_asked_for_while_it_is_deleted(
 
 
 def test_a_result_that_is_deleted_while_it_is_opened(jobs: Jobs, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = finished(jobs, made)
-    shown = Shown({}, jobs)
+    name = add_finished(jobs, made)
+    shown = Sessions({}, jobs)
 
     def opened(folder: Path) -> Any:
         result = open_result(folder)
         jobs.delete(name)
-        shown.forget(name)
+        shown.close(name)
         return result
 
-    monkeypatch.setattr(shown_module, "open_result", opened)
+    monkeypatch.setattr(sessions_module, "open_result", opened)
     with pytest.raises(InputRefused, match="no such job"):
         shown.open(name)
     assert shown.opened == {}
 
 
 def test_nobody_waits_for_a_result_that_opens_slowly(jobs: Jobs, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow, quick = finished(jobs, made), finished(jobs, made)
+    slow, quick = add_finished(jobs, made), add_finished(jobs, made)
     begun, go, count = threading.Event(), threading.Event(), 0
 
     def opened(folder: Path) -> Any:
@@ -96,7 +89,7 @@ def test_nobody_waits_for_a_result_that_opens_slowly(jobs: Jobs, made: Path, mon
             assert go.wait(20)
         return open_result(folder)
 
-    monkeypatch.setattr(shown_module, "open_result", opened)
+    monkeypatch.setattr(sessions_module, "open_result", opened)
     with TestClient(make_app(TOKEN, {}, jobs, port=PORT), base_url=f"http://127.0.0.1:{PORT}") as client:
         waiting = [threading.Thread(target=client.get, args=[f"/{TOKEN}/api/results/{slow}"]) for _ in range(3)]
         for one in waiting:
@@ -141,7 +134,7 @@ def test_the_event_loop_waits_for_no_lock(jobs: Jobs) -> None:
 def test_a_deletion_that_fails_half_way_can_be_repeated(
     jobs: Jobs, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, name, last = (finished(jobs, made) for _ in range(3))
+    first, name, last = (add_finished(jobs, made) for _ in range(3))
     with monkeypatch.context() as broken:
         broken.setattr(shutil, "rmtree", lambda *_, **__: None)
         for _ in range(2):
@@ -159,7 +152,7 @@ def test_a_deletion_that_fails_half_way_can_be_repeated(
 
 
 def test_nobody_waits_while_files_are_thrown_away(jobs: Jobs, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done, uploading = finished(jobs, made), jobs.create(1, "dicom").id
+    done, uploading = add_finished(jobs, made), jobs.create(1, "dicom").id
     free: list[bool] = []
 
     def watched(path: Path, **kwargs: Any) -> None:
@@ -191,7 +184,7 @@ def test_an_upload_that_nobody_goes_on_with_is_given_up(tmp_path: Path) -> None:
     time.sleep(0.25)
     asyncio.run(jobs.receive(second.id, 0, part()))
     time.sleep(0.25)
-    jobs.give_up_idle()
+    jobs.cancel_idle_uploads()
     assert [job.state for job in jobs.all()] == [FAILED, UPLOADING]
     assert "stopped" in jobs.get(first.id).message
     assert not (tmp_path / "jobs" / first.id / "upload").exists()
@@ -204,7 +197,7 @@ def test_an_upload_that_nobody_goes_on_with_is_given_up(tmp_path: Path) -> None:
 
 
 def test_errors_do_not_tell_where_things_are_kept(jobs: Jobs, made: Path, tmp_path: Path) -> None:
-    name = finished(jobs, made)
+    name = add_finished(jobs, made)
     place = jobs.folder / name / "result"
     with TestClient(make_app(TOKEN, {}, jobs, port=PORT), base_url=f"http://127.0.0.1:{PORT}") as client:
         for broken in (place / "report.json", place / "reduced/0001.dcm"):

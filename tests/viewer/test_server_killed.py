@@ -88,7 +88,7 @@ def test_a_server_is_killed_while_scans_arrive_and_one_is_reduced(tmp_path: Path
     for name, whole in accepted.items():
         assert jobs[name]["state"] == ("done" if whole else "failed"), jobs[name]
         assert (folder / name / "result" / "report.json").is_file() == whole
-    for name in set(jobs) - uploads.asked:  # where only the answer was lost, it may have been heard
+    for name in set(jobs) - uploads.requested:  # where only the answer was lost, it may have been heard
         assert "interrupted" in jobs[name]["message"], jobs[name]
     for states in seen.values():
         assert sum(state in ENDED for state in states) == 1, states  # what has ended stays so

@@ -55,7 +55,7 @@ def test_fifty_at_once_and_a_server_that_is_killed(tmp_path: Path, monkeypatch: 
     assert accepted <= set(found)  # none is lost
     assert len({job.number for job in again.all()}) == len(found) <= MANY  # and none doubled
     for job in again.all():
-        if job.id not in uploads.asked:
+        if job.id not in uploads.requested:
             assert "interrupted" in job.message
         if job.id in accepted:
             assert job.state in ("queued", "done", "failed")

@@ -60,7 +60,7 @@ def test_f55_neither_token_nor_patient_is_logged(tmp_path: Path) -> None:
         server.end(signal.SIGTERM)
     said = server.said.read_text()
     assert said.count(server.token) == 1  # the address that is printed at the start
-    assert said.splitlines()[0] == f"open {server.address}"
+    assert said.splitlines()[0] == f"Viewer: {server.address}"
     kept = [path for path in (tmp_path / "jobs").rglob("*") if path.is_file()]
     assert {path.name for path in kept} == {".numbers", "job.json", "progress.json"}
     for text in (said, *(path.read_text() for path in kept)):
@@ -116,5 +116,5 @@ def test_choices_are_told_by_the_kind_of_an_error(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(work, "_reduce", fail)
     assert work.reduce_job(tmp_path, HOW) == InputRefused.exit_code
     told = json.loads((tmp_path / "progress.json").read_text())
-    assert told["asks"] == ""  # words decide nothing
+    assert told["needs"] == ""  # words decide nothing
     assert told["message"].startswith("file 00001: ")

@@ -54,19 +54,19 @@ def test_one_of_several_series_is_chosen(client: TestClient, tmp_path: Path) -> 
     second = series(tmp_path / "b", (False, True, True), **OTHER, **LOSSY)
     name = send(client, first, _with_own_uids(second))
     failed = ended(client, name)
-    assert (failed["state"], failed["asks"]) == ("failed", "series")
-    assert failed["message"] == "the scan: holds 2 series"
-    assert sorted(title.split(" of ")[0] for title in failed["offered"]) == ["2 slices", "3 slices"]
+    assert (failed["state"], failed["needs"]) == ("failed", "series")
+    assert failed["message"] == "the scan: contains 2 series"
+    assert sorted(title.split(" of ")[0] for title in failed["choices"]) == ["2 slices", "3 slices"]
     assert "Secret" not in json.dumps(failed)
     for bad in (0, 3, -1, "x", None):
         assert client.post(f"{BASE}/{name}/choose", json={"answer": bad}).status_code == 400
-    wanted = next(n for n, title in enumerate(failed["offered"], 1) if title.startswith("3 slices"))
+    wanted = next(n for n, title in enumerate(failed["choices"], 1) if title.startswith("3 slices"))
     assert client.post(f"{BASE}/{name}/choose", json={"answer": wanted}).json()["series"] == wanted
     assert client.post(f"{BASE}/{name}/choose", json={"answer": wanted}).status_code == 200  # twice is once
-    assert ended(client, name)["asks"] == "lossy"  # one question after the other
+    assert ended(client, name)["needs"] == "lossy"  # one question after the other
     assert client.post(f"{BASE}/{name}/choose", json={"answer": 1}).json()["series"] == wanted
     done = ended(client, name)
-    assert (done["state"], done["asks"], done["offered"]) == ("done", "", [])
+    assert (done["state"], done["needs"], done["choices"]) == ("done", "", [])
     assert len(client.get(f"/{TOKEN}/api/results/{name}").json()["slices"]) == 3
     assert client.post(f"{BASE}/{name}/choose", json={"answer": 1}).status_code == 400
     assert not (tmp_path / "jobs" / name / "upload").exists()
@@ -76,26 +76,26 @@ def test_after_a_choice_that_does_not_do_there_is_another(client: TestClient, tm
     ours = {"DerivationDescription": "Metal artifact reduction by LI, acdnet"}
     first = series(tmp_path / "a", (True, False))
     name = send(client, first, _with_own_uids(series(tmp_path / "b", (True, True, True), **OTHER, **ours)))
-    offered = ended(client, name)["offered"]
+    offered = ended(client, name)["choices"]
     wrong, right = sorted((1, 2), key=lambda n: "made by acdnet" not in offered[n - 1])
     client.post(f"{BASE}/{name}/choose", json={"answer": wrong})
     failed = ended(client, name)
-    assert "take the original instead" in failed["message"]
-    assert (failed["asks"], failed["offered"]) == ("series", offered)
+    assert "use the original instead" in failed["message"]
+    assert (failed["needs"], failed["choices"]) == ("series", offered)
     client.post(f"{BASE}/{name}/choose", json={"answer": right})
     assert ended(client, name)["state"] == "done"
 
 
-@pytest.mark.parametrize(("tags", "asks", "option"), [(CORONAL, "any_plane", "non-axial"), (LOSSY, "lossy", "lossy")])
+@pytest.mark.parametrize(("tags", "needs", "option"), [(CORONAL, "any_plane", "non-axial"), (LOSSY, "lossy", "lossy")])
 def test_what_is_unusual_is_accepted(
-    client: TestClient, tmp_path: Path, tags: dict[str, Any], asks: str, option: str
+    client: TestClient, tmp_path: Path, tags: dict[str, Any], needs: str, option: str
 ) -> None:
     scan = series(tmp_path / "scan", (True,), **tags)
     refusal = reduce(scan, tmp_path / "out")
     assert f"--accept-{option}" in refusal.text
     name = send(client, scan)
     failed = ended(client, name)
-    assert (failed["state"], failed["asks"]) == ("failed", asks)
+    assert (failed["state"], failed["needs"]) == ("failed", needs)
     assert failed["message"].split(": ")[-1] == refusal.text.split(": ")[-1].split(";")[0]  # the same rule and words
     assert client.post(f"{BASE}/{name}/choose", json={"answer": 2}).status_code == 400
     assert client.post(f"{BASE}/{name}/choose", json={"answer": 1}).status_code == 200
@@ -108,12 +108,12 @@ def test_a_question_survives_a_restart_and_goes_when_it_is_deleted(tmp_path: Pat
     with TestClient(make_app(TOKEN, {}, jobs, port=PORT), base_url=f"http://127.0.0.1:{PORT}") as client:
         name = send(client, scan)
         broken = send(client, _broken(tmp_path / "broken"))
-        assert ended(client, name)["asks"] == "any_plane"
-        assert ended(client, broken)["asks"] == ""
+        assert ended(client, name)["needs"] == "any_plane"
+        assert ended(client, broken)["needs"] == ""
         assert client.post(f"{BASE}/{broken}/choose", json={"answer": 1}).status_code == 400
     jobs.close()
     again = Jobs(tmp_path / "jobs", start=False)
-    assert again.get(name).asks == "any_plane"
+    assert again.get(name).needs == "any_plane"
     assert [file.name for file in (tmp_path / "jobs" / name / "upload").iterdir()] == ["00001"]
     assert not (tmp_path / "jobs" / broken / "upload").exists()
     assert again.choose(name, 1).state == "queued"
@@ -131,7 +131,7 @@ def test_jobs_of_an_earlier_version_are_read(tmp_path: Path) -> None:
     jobs.close()
     path = tmp_path / job.id / "job.json"
     old = json.loads(path.read_text())
-    for name in ("series", "any_plane", "lossy", "asks", "offered"):
+    for name in ("series", "any_plane", "lossy", "needs", "choices"):
         del old[name]
     path.write_text(json.dumps(old))
     again = Jobs(tmp_path, start=False)
