@@ -1,4 +1,4 @@
-"""The architecture of every network as a validated value, and the architectures that have a name."""
+"""The sizes of every network, validated, the named architectures, and the names of the protocols."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from acdnet.errors import ConfigError
 ORDERS = tuple("".join(letters) for letters in permutations("KMX"))
 """The six orders in which a stage can update K, M and X (supplement, table of updating orders)."""
 
+PROTOCOLS = BENCHMARK, CLINICAL = "syndeeplesion", "clinical"
+"""The protocols of simulation (`acdnet.physics.scanner`)."""
+
 FIRSTS = ("li", "tracefit")
-"""Methods whose image the iteration can begin with."""
+"""Methods whose image the iteration can start from."""
 
 LASTS = ("none", "trace_correction")
-"""What can be done with the image of the last stage."""
+"""Possible corrections of the final image."""
 
 MOST_COARSE = 6
-"""No grid has pixels more than 2^6 times as wide."""
+"""The coarsest grid has pixels 2^6 times as wide."""
 
 LARGEST = 10_000
-"""No size of a network is larger; a file that claims so is broken or hostile."""
+"""Upper limit of all sizes; a file with a larger one is damaged or malicious."""
 
 
 @dataclass(frozen=True)
 class NetworkConfig(ABC):
-    """Sizes of a network. Each kind of network has its own, and counts its parameters without being built."""
+    """The sizes of a network; subclasses define those of each kind."""
 
     network: ClassVar[str]
-    """The kind, as files name it."""
+    """The kind of network, as stored in files."""
     may_be_none: ClassVar[tuple[str, ...]] = ()
     """Sizes that may be 0."""
 
@@ -50,7 +53,7 @@ class NetworkConfig(ABC):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a config from plain data; name the first key that is not known."""
+        """Build a config from plain data; refuse unknown keys."""
         known = {field.name for field in fields(cls)}
         for key in values:
             if key not in known:
@@ -63,7 +66,7 @@ class NetworkConfig(ABC):
 
     @abstractmethod
     def count_parameters(self) -> int:
-        """Count the parameters of the network, term by term, without building it."""
+        """Count the parameters of the network without building it."""
 
 
 @dataclass(frozen=True)
@@ -76,34 +79,34 @@ class ACDNetConfig(NetworkConfig):
     T: int = 10
     """Number of stages, one per iteration of the unrolled solver."""
     N: int = 6
-    """Number of feature maps M_n, and so of adaptive kernels D * K_n."""
+    """Number of feature maps M_n and of adaptive kernels D * K_n."""
     d: int = 32
     """Number of filters in the common dictionary D."""
     p: int = 9
     """Side of a filter in pixels, odd."""
     N_p: int = 32
-    """Number of auxiliary channels P that travel with the image."""
+    """Number of auxiliary channels P of the image."""
     blocks: int = 3
     """Residual blocks in each proximal network of X and M."""
     order: str = "KMX"
     """Order of the updates within a stage."""
     coarse: int = 0
-    """Further residual blocks in each proximal network of X, on pixels 2, 4, 8 .. times as wide; the paper has none.
+    """Additional residual blocks in each proximal network of X, on pixels 2, 4, 8 .. times as wide; the paper has none.
 
-    Dark bands between implants are wider than what a few 3 x 3 convolutions see.
+    Dark bands between implants are wider than the receptive field of a few 3 x 3 convolutions.
     """
     first: str = "li"
-    """The corrected image that the iteration begins with: li, as in the paper, or tracefit (mostly fewer streaks)."""
+    """The corrected image from which the iteration starts: li, as in the paper, or tracefit (mostly fewer streaks)."""
     last: str = "none"
-    """What is done with the network's image: nothing, as in the paper, or `trace_correction`: rays that miss the metal
-    get back what was taken from them. For images whose artifacts lie in the metal's rays alone."""
+    """The correction of the final image: none, as in the paper, or trace_correction, which restores what was removed
+    from rays that miss the metal. It assumes that metal affects only rays through it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.p % 2 == 0:
-            raise ConfigError(f"p must be odd, so that a filter has a centre, not {self.p}")
+            raise ConfigError(f"p is {self.p}; it must be odd, so that a filter has a centre")
         if self.d < self.N:
-            raise ConfigError(f"N must not exceed d (kernels are mixed from d filters): N={self.N}, d={self.d}")
+            raise ConfigError(f"N is {self.N}; it must be at most d = {self.d}, since kernels are mixed from d filters")
         if self.coarse > MOST_COARSE:
             raise ConfigError(f"coarse must be at most {MOST_COARSE}, not {self.coarse}")
         if self.first not in FIRSTS:
@@ -114,12 +117,12 @@ class ACDNetConfig(NetworkConfig):
             raise ConfigError(f"order must be one of {', '.join(ORDERS)}, not {self.order!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the config as plain data; of first and last what is not the paper's, as files had none at first."""
-        usual = {("first", "li"), ("last", "none")}
-        return {name: value for name, value in super().to_dict().items() if (name, value) not in usual}
+        """Return the config as plain data, without `first` and `last` where they are those of the paper."""
+        paper = {("first", "li"), ("last", "none")}
+        return {name: value for name, value in super().to_dict().items() if (name, value) not in paper}
 
     def count_parameters(self) -> int:
-        """Count the parameters of the network, term by term, without building it."""
+        """Count the parameters of the network without building it."""
 
         def block(channels: int, factor: int = 1) -> int:
             return 2 * 9 * channels**2 * factor + 3 * channels * (1 + factor)
@@ -152,16 +155,16 @@ class CNNMARConfig(NetworkConfig):
 
 @dataclass(frozen=True)
 class DualConfig(NetworkConfig):
-    """A network in the sinogram and one in the image: DuDoNet (Lin 2019), DSCMAR (Yu 2020), DuDoNet++ (Lyu 2020)."""
+    """A sinogram network and an image network: DuDoNet (Lin 2019), DSCMAR (Yu 2020), DuDoNet++ (Lyu 2020)."""
 
     width: int = 64
-    """Channels of the first level; the levels have 1, 2, 4, 8 and 8 times as many."""
+    """Channels of the first level; the five levels have 1, 2, 4, 8 and 8 times as many."""
 
     def count_parameters(self) -> int:
         return self._count_sinogram() + self._count_image()
 
     def levels(self) -> tuple[int, int, int, int, int]:
-        """Return the channels of the five levels, in both networks."""
+        """Return the channels of the five levels of both networks."""
         w = self.width
         return w, 2 * w, 4 * w, 8 * w, 8 * w
 
@@ -188,14 +191,14 @@ class DuDoNetConfig(DualConfig):
 
 @dataclass(frozen=True)
 class DSCMARConfig(DualConfig):
-    """The image first, as a prior for the sinogram."""
+    """Image first, as a prior for the sinogram."""
 
     network: ClassVar[str] = "dscmar"
 
 
 @dataclass(frozen=True)
 class DuDoNetPlusConfig(DualConfig):
-    """As DuDoNet, from the measured sinogram and the path through metal, with three inputs to the image network."""
+    """Like DuDoNet, with the measured sinogram, the path through metal, and three inputs of the image network."""
 
     network: ClassVar[str] = "dudonet++"
 
@@ -207,12 +210,12 @@ class DuDoNetPlusConfig(DualConfig):
 
 
 def _conv(before: int, after: int, side: int) -> int:
-    """Count a convolution with biases."""
+    """Count the parameters of a convolution with biases."""
     return side**2 * before * after + after
 
 
 def _double(before: int, after: int) -> int:
-    """Count two 3 x 3 convolutions, each with batch normalisation."""
+    """Count the parameters of two 3 x 3 convolutions with batch normalisation."""
     return _conv(before, after, 3) + _conv(after, after, 3) + 4 * after
 
 
@@ -220,8 +223,8 @@ ARCHITECTURES: dict[str, ACDNetConfig] = {
     "acdnet": ACDNetConfig(),
     "acdnet-s": ACDNetConfig(T=3, N_p=15, coarse=3),
 }
-"""Architectures by name: the paper's, and a small one for CPUs: 16 image channels fill SIMD registers exactly, and its
-fewer convolutions see as far by coarser grids."""
+"""The paper's architecture, and a small one for CPUs: 16 image channels fill SIMD registers exactly, and coarser
+grids make up for fewer convolutions."""
 
 RIVALS: dict[str, NetworkConfig] = {
     "cnnmar": CNNMARConfig(),
@@ -232,7 +235,7 @@ RIVALS: dict[str, NetworkConfig] = {
     "dudonet++": DuDoNetPlusConfig(),
     "dudonet++-s": DuDoNetPlusConfig(width=16),
 }
-"""The networks ACDNet is compared with: as published, and with a quarter of the channels (-s)."""
+"""The networks that ACDNet is compared with: as published, and with a quarter of the channels (-s)."""
 
 NETWORKS: dict[str, NetworkConfig] = {**ARCHITECTURES, **RIVALS}
 
@@ -241,13 +244,13 @@ _KEY = "network"
 
 
 def config_to_dict(config: NetworkConfig) -> dict[str, Any]:
-    """Return a config as files hold it: its kind, which ACDNet's own leave out, and its sizes."""
+    """Return a config as stored in files: its sizes and, except for ACDNet, its kind."""
     return config.to_dict() if isinstance(config, ACDNetConfig) else {_KEY: config.network, **config.to_dict()}
 
 
 def config_from_dict(values: Mapping[str, Any]) -> NetworkConfig:
-    """Read a config as files hold it."""
+    """Read a config as stored in files."""
     kind = values.get(_KEY, ACDNetConfig.network)
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise ConfigError(f"no network {kind!r:.40}; there are {', '.join(_KINDS)}")
+        raise ConfigError(f"no network {kind!r:.40}; choose one of {', '.join(_KINDS)}")
     return _KINDS[kind].from_dict({key: value for key, value in values.items() if key != _KEY})

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acdnet.data.slices import SliceRef, squared
 from acdnet.errors import ConfigError, InputRefused, check_limits
@@ -18,11 +17,12 @@ from acdnet.methods.metal import find_metal
 from acdnet.methods.trace_fit import trace_fit
 from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import Implant, draw_implant
-from acdnet.physics.implants.given import LARGEST_FILE, Shape, read_shapes
-from acdnet.physics.implants.library import KINDS
+from acdnet.physics.implants.given import LARGEST_FILE, read_shapes
+from acdnet.physics.implants.kinds import KINDS
 from acdnet.physics.materials import METALS
 from acdnet.physics.scanner import BenchmarkScanner, Simulation
 from acdnet.physics.simulate import PROTOCOLS, checked_metal, checked_slice, make_scanner
+from acdnet.units import Image, Mask
 
 LAYOUTS = ("store", "benchmark")
 
@@ -89,11 +89,11 @@ class Recipe:
                 known[name] = "sha256:" + sha256(read_limited(Path(known[name]), LARGEST_FILE))
         return known
 
-    def metal_shapes(self) -> tuple[Shape, ...]:
+    def metal_shapes(self) -> tuple[Mask, ...]:
         """Read the shapes of the user."""
         return read_shapes(Path(self.shapes)) if self.shapes else ()
 
-    def fixed_masks(self) -> list[Shape]:
+    def fixed_masks(self) -> list[Mask]:
         """Read the masks that are used as they are: mask k for pair k of every slice, at the size of the slices."""
         if not self.masks:
             return []
@@ -125,11 +125,11 @@ class MadeSlice:
     implants: list[Implant]
     without_metal: tuple[Any, Any] | None
     """Sinogram and reconstruction without metal, where sinograms of the benchmark's protocol are kept."""
-    fitted: list[NDArray[np.float32]] = field(default_factory=list)
+    fitted: list[Image] = field(default_factory=list)
     """The pairs after a trace fit, where that is wanted."""
 
 
-def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Shape, ...], masks: list[Shape]) -> MadeSlice:
+def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Mask, ...], masks: list[Mask]) -> MadeSlice:
     """Simulate the pairs of a slice; what is random depends on the seed, the slice's name and the pair's number."""
     try:
         raw = ref.read()

@@ -8,14 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from acdnet.config import BENCHMARK
 from acdnet.data.pairs import PairInfo, PairSet
 from acdnet.data.store import Pair
 from acdnet.errors import InputRefused
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.measurement import Measurement, RawData
 from acdnet.physics.projector import project
-
-BENCHMARK = "syndeeplesion"
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from acdnet.config import BENCHMARK, CLINICAL
 from acdnet.data.pairs import PairSet, mark, some_of
 from acdnet.errors import InputRefused
-from acdnet.evaluate.case import BENCHMARK, Case
+from acdnet.evaluate.case import Case
 from acdnet.evaluate.metrics import Scores, score
 from acdnet.evaluate.off_target import Change, needless
 from acdnet.methods.classical import ClassicalMethod
@@ -82,7 +83,7 @@ def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int =
             if not np.isfinite(image[~case.pair.metal]).all():
                 raise InputRefused(f"{case.info.name}: the result of {one.label} holds values that are not finite")
             scores = score(image, case.pair.clean, case.pair.metal)
-            needed = needless(image, case) if case.protocol == "clinical" else {}
+            needed = needless(image, case) if case.protocol == CLINICAL else {}
             found = CaseScores(case.info.name, case.metal_pixels, one.label, seconds, scores, needed, case.info.patient)
             evaluation.results.append(found)
             images[one.label] = image

@@ -1,1 +1,1 @@
-"""Rays, materials, implants and phantoms: how metal artifacts come about."""
+"""Rays, materials, implants and phantoms: the simulation of metal artifacts."""

@@ -1,7 +1,7 @@
-r"""A beam of many energies: what remains of it behind tissue and metal, photon noise, and the water correction.
+r"""Polychromatic beams: transmission through tissue and metal, photon noise, and the water correction.
 
 A path L_m is the line integral of the attenuation of material m in 1/cm at the reference energy. With the
-spectrum w(E) and r_m(E) the attenuation of m relative to the reference energy, what is measured is
+spectrum w(E) and r_m(E) the attenuation of m relative to the reference energy, the measured value is
 
     p = -ln sum over E of  w(E) exp(- sum over m of r_m(E) L_m).
 """
@@ -22,22 +22,22 @@ from acdnet.physics.materials import MATERIALS
 from acdnet.units import WATER_MU
 
 RAYS_AT_A_TIME = 16_384
-"""Rays whose energies are held in memory together."""
+"""Rays computed at once, which bounds the memory."""
 
 WATER_CM = np.arange(51.0)
-"""Thicknesses of water that the correction is fitted to."""
+"""Water thicknesses to which the correction is fitted."""
 
 
 @dataclass(frozen=True)
 class Beam:
-    """A spectrum: energies in keV and the share of each in what the detector reports."""
+    """A spectrum: energies in keV and their shares of the detector signal."""
 
     name: str
     keV: tuple[float, ...]
     weight: tuple[float, ...]
 
     def energy_integrating(self) -> Beam:
-        """Return the beam as a scintillator reports it: each photon counts with its energy."""
+        """Weight each photon by its energy, as a scintillator does."""
         weight = np.array(self.weight) * np.array(self.keV)
         return replace(self, name=f"{self.name}, energy-integrating", weight=tuple(weight / weight.sum()))
 
@@ -47,7 +47,7 @@ class Beam:
 
 
 def spectra() -> tuple[str, ...]:
-    """Return the names of the spectra that come with the program."""
+    """Return the names of the included spectra."""
     return tuple(_table())
 
 
@@ -72,7 +72,7 @@ def beam(name: str) -> Beam:
 
 
 def transmitted(paths: dict[str, Tensor], source: Beam) -> Tensor:
-    """Return exp(-p), the share of the beam behind the paths of named materials; all paths have one shape."""
+    """Return exp(-p), the share of the beam transmitted along paths through named materials, all of one shape."""
     names = list(paths)
     relative = torch.stack([torch.from_numpy(_relative(name, source)) for name in names])
     weight = torch.tensor(source.weight)
@@ -88,7 +88,7 @@ def _relative(name: str, source: Beam) -> NDArray[np.float64]:
 
 
 def count(share: Tensor, photons: float, scatter: float, rng: np.random.Generator) -> Tensor:
-    """Count photons: Poisson with `photons` x share + scatter expected; a bin that saw none reports one. Return p."""
+    """Draw Poisson photon counts with mean `photons` x share + scatter, at least one per bin; return p."""
     expected = np.round(photons * share.double().numpy()) + scatter
     counted = np.maximum(rng.poisson(expected), 1)
     return torch.from_numpy(-np.log(counted / photons)).to(share)
@@ -96,7 +96,7 @@ def count(share: Tensor, photons: float, scatter: float, rng: np.random.Generato
 
 @lru_cache(maxsize=64)
 def water_correction(source: Beam, degree: int = 3) -> tuple[float, ...]:
-    """Fit the polynomial without constant term that turns p behind water into the path at the reference energy."""
+    """Fit the polynomial without constant term that maps p behind water to the path at the reference energy."""
     path = torch.from_numpy(WATER_CM * WATER_MU)
     p = -torch.log(transmitted({"water": path}, source)).numpy()
     powers = np.stack([p**k for k in range(1, degree + 1)], 1)

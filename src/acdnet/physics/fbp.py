@@ -5,8 +5,8 @@ With p the projections, D the pitch of the bins at the centre and V views:
     benchmark   pi/V  sum over views of  (p * h)(s) / U          no cosine weight
     textbook    pi/V  sum over views of  (p cos(gamma) * h)(s) / U^2
 
-`soft` is the textbook's with a Hann window on the ramp, as kernels for soft tissue have. h is the ramp |f| / D.
-Half of a full turn would do: hence pi/V and not 2 pi/V.
+`soft` is `textbook` with a Hann window on the ramp, like soft-tissue kernels. h is the ramp |f| / D. A full turn
+measures every line twice: hence pi/V and not 2 pi/V.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from acdnet.physics.projector import back_project
 Variant = Literal["benchmark", "textbook", "soft"]
 
 BENCHMARK_ZERO = 0.26
-"""What the benchmark's ramp has at frequency zero, in units of its first frequency; it decides the mean of an image."""
+"""The benchmark's ramp at frequency zero, in units of its first frequency; it sets the mean of an image."""
 
 
 def fbp(sinograms: Tensor, geometry: FanBeam, variant: Variant = "textbook") -> Tensor:

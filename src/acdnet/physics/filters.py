@@ -1,7 +1,7 @@
-"""Smoothing filters on tensors, so that a whole slice can stay on the device it is computed on.
+"""Smoothing filters on tensors, on any device.
 
 Borders follow scipy's names: `reflect` repeats the image mirrored at its edge, `nearest` repeats the edge itself, and
-`wrap` continues with the other end, as the views of a full turn do.
+`wrap` continues at the other end, for the views of a full turn.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 REACH = 4.0
-"""Standard deviations at which a Gaussian is cut off."""
+"""Standard deviations at which a Gaussian is truncated."""
 
 
 def gaussian(image: Tensor, sigmas: Sequence[float], borders: Sequence[str] = ("reflect", "reflect")) -> Tensor:
@@ -42,7 +42,7 @@ def _along(image: Tensor, taps: Tensor, axis: int, border: str) -> Tensor:
 
 
 def _padded(length: int, reach: int, border: str, device: torch.device) -> Tensor:
-    """Return which entries stand at the places -reach .. length + reach."""
+    """Return the indices of the entries at positions -reach .. length + reach."""
     at = torch.arange(-reach, length + reach, device=device)
     match border:
         case "nearest":

@@ -1,8 +1,8 @@
-"""The scanner: a fan of rays from a turning source to a flat detector.
+"""The scanner geometry: a fan beam from a rotating source to a flat detector.
 
-Axis 0 of an image is x, axis 1 is y, the centre of rotation lies in the middle. At the angle a the source is at
-R (sin a, -cos a) and the detector axis points along (cos a, sin a). A ray is named by its view (angle) and by its
-bin on the detector; angles and bins are cell centres.
+Axis 0 of an image is x, axis 1 is y, and the centre of rotation is its centre. At angle a the source is at
+R (sin a, -cos a) and the detector axis points along (cos a, sin a). A ray is identified by its view (angle) and its
+detector bin; angles and bins are cell centres.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ MOST_FAN = math.radians(44.0)
 """Half of the fan must stay below 45 degrees, so that a ray of a view near 0 runs along y rather than x."""
 
 WIDEST_FAN = math.radians(40.0)
-"""Half of the widest fan that is chosen to cover an image."""
+"""Half of the widest fan that `around` chooses."""
 
 BENCHMARK_SOURCE_PX = 1075.0
-"""Source to centre, and centre to detector, of the benchmark in pixels."""
+"""Source to centre, and centre to detector, of the benchmark, in pixels."""
 
 
 @dataclass(frozen=True)
 class FanBeam:
-    """Where the rays run. Lengths are in cm; the field is a square of size x size pixels."""
+    """The geometry of the rays. Lengths are in cm; the field is a square of size x size pixels."""
 
     size: int
     pixel_cm: float
@@ -67,7 +67,7 @@ class FanBeam:
     ) -> FanBeam:
         """Return a scanner whose fan covers the whole square image, with bins a little finer than its pixels.
 
-        An image that is too wide for the distances (its corners lie outside any real fan) gets a source further away.
+        If the image is too wide for the distances, the source is moved away.
         """
         radius = math.sqrt(0.5) * size * pixel_cm
         source_cm = max(source_cm, radius / math.sin(WIDEST_FAN))
@@ -79,7 +79,7 @@ class FanBeam:
 
     @classmethod
     def of(cls, size: int, pixel_mm: float | None) -> FanBeam:
-        """Return a scanner around an image; that of the benchmark where its pixel size is not known."""
+        """Return a scanner around an image; without a pixel size, that of the benchmark."""
         return cls.benchmark(size) if pixel_mm is None else cls.around(size, pixel_mm / 10)
 
     @property
@@ -89,7 +89,7 @@ class FanBeam:
 
     @property
     def pitch(self) -> float:
-        """Width in pixels of a bin, seen at the centre of rotation."""
+        """Width of a bin in pixels, at the centre of rotation."""
         return self.bin_cm * self.source_cm / (self.source_cm + self.detector_cm) / self.pixel_cm
 
     @property

@@ -1,4 +1,4 @@
-"""What tissue and implants are made of, and how they attenuate; data from xraylib (XCOM cross sections)."""
+"""Compositions and attenuation of tissue and implants; data from xraylib (XCOM cross sections)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from acdnet.errors import ConfigError
 
 REFERENCE_KEV = 70.0
-"""Images in 1/cm are meant at this energy."""
+"""The energy of attenuation images in 1/cm."""
 
 
 @dataclass(frozen=True)

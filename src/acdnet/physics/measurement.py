@@ -1,13 +1,13 @@
-r"""A slice with metal as every method receives it: the image, the metal, and the sinogram that belongs to them.
+r"""A slice with metal as every method receives it: image, metal mask and sinogram.
 
-Without raw data the image Y itself is projected, p = P Y. Reconstructing a changed sinogram q would then blur the whole
-slice and lose the kernel and the grain of the scanner. What projection and reconstruction lose is therefore added
-again, fading out towards the metal, whose edge is part of it:
+Without raw data the image Y itself is projected, p = P Y. Reconstructing a changed sinogram q would blur the whole
+slice and lose the kernel and the noise texture of the scanner. The detail that projection and reconstruction lose is
+therefore added again, fading out towards the metal:
 
     X = FBP(q) + fade . (Y - FBP(p))
 
-The projector needs square pixels on a square field. `acdnet.physics.resample` brings a slice there and back; a method
-works on the square and returns through `Measurement.to_slice`.
+Methods work on the square field of square pixels that the projector needs (`acdnet.physics.resample`) and convert the
+result by `Measurement.to_slice`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation, distance_transform_edt
 from torch import Tensor
 
@@ -29,25 +28,23 @@ from acdnet.physics.geometry import FanBeam
 from acdnet.physics.projector import project
 from acdnet.physics.resample import SquareGrid
 from acdnet.physics.trace import interpolate
-from acdnet.units import WATER_MU, hu_from_mu, mu_from_hu
+from acdnet.units import WATER_MU, Image, Mask, hu_from_mu, mu_from_hu
 
 TRACE_REACH = 1
-"""Pixels by which metal is widened before its trace is taken from an image: a scanner's kernel blurs its edge."""
+"""Pixels by which metal is dilated for the trace of an image: the scanner's kernel blurs its edge."""
 
 RING_WEIGHT = 1e-4
-"""Weight of the ring by which metal was widened, so that one projection yields both the trace and the path."""
+"""Weight of the dilated ring, so that one projection yields both the trace and the path."""
 
 FADE = 6.0
-"""Pixels from the metal at which all of the grain of the image is added again."""
+"""Distance from the metal in pixels beyond which the lost detail is added in full."""
 
 NO_RAW_DATA = (
-    "the data set has no sinograms; simulate it with --sinograms, or leave out methods that need them "
-    "(--methods input,li needs none)"
+    "the data set has no sinograms; simulate it with --sinograms, or evaluate methods that need none "
+    "(--methods input,li)"
 )
 
 CPU = torch.device("cpu")
-Image = NDArray[np.float32]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Rays:
 
 @dataclass(frozen=True)
 class RawData:
-    """What a scanner measured: line integrals and the trace, views x bins, and how it reconstructs."""
+    """Measured line integrals and trace, views x bins, with the geometry and the kernel of the scanner."""
 
     sinogram: Tensor
     trace: Tensor
@@ -71,28 +68,28 @@ class RawData:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A slice in HU, its metal, and, once they are asked for, its rays.
+    """A slice in HU, its metal, and its rays.
 
-    `raw` holds raw data where there are any. Without them the slice is projected when its rays are first needed.
+    Without raw data the slice is projected when its rays are first needed.
     """
 
     slice_hu: Image
-    """H x W, on the pixels of the scan. Under the metal it may hold any number."""
+    """H x W, on the pixels of the scan; values in the metal are ignored."""
     slice_metal: Mask
     spacing_mm: tuple[float, float]
-    """Distance of rows and of columns."""
+    """Row and column spacing."""
     raw: RawData | None = None
     given: Mapping[str, Image] = field(default_factory=dict)
-    """Corrected images that came with the slice, by the name of the method that made them."""
+    """Precomputed corrected images by the name of their method."""
     device: torch.device = CPU
     scanner: FanBeam | None = None
-    """The scanner in which the slice is projected; without it one around the image."""
+    """The geometry in which the slice is projected; by default one around the image."""
     needs_raw: bool = False
-    """Whether rays exist only where raw data do: projecting the image would not yield the sinogram of its protocol."""
+    """Refuse to project the image, because this would not yield the sinogram of its protocol."""
 
     @classmethod
     def of_square(cls, hu: Image, metal: Mask, geometry: FanBeam) -> Self:
-        """Return a square slice that is projected in the given geometry."""
+        """Return a square slice to be projected in the given geometry."""
         mm = 10 * geometry.pixel_cm
         return cls(hu, metal, (mm, mm), scanner=geometry)
 
@@ -102,12 +99,12 @@ class Measurement:
 
     @cached_property
     def geometry(self) -> FanBeam:
-        """The scanner of the rays: that of the raw data, or the one in which the image is projected."""
+        """The geometry of the rays: that of the raw data, or `image_geometry`."""
         return self.raw.geometry if self.raw else self.image_geometry
 
     @cached_property
     def image_geometry(self) -> FanBeam:
-        """The scanner in which images of the square are projected."""
+        """The geometry in which images of the square are projected."""
         return self.scanner or FanBeam.around(self.grid.size, self.grid.pixel_mm / 10)
 
     @property
@@ -150,7 +147,7 @@ class Measurement:
 
     @property
     def path(self) -> Tensor:
-        """The path of each ray through metal in cm; next to nothing on rays that only graze it."""
+        """The path of each ray through metal in cm; almost 0 for rays that only graze it."""
         return self.rays.path
 
     def interpolated(self) -> Tensor:
@@ -158,11 +155,11 @@ class Measurement:
         return interpolate(self.sinogram, self.trace)
 
     def project(self, hu: Image) -> Tensor:
-        """Project another image of the square."""
+        """Project an image of the square in HU."""
         return project(attenuation(hu).to(self.device), self.geometry)
 
     def reconstruct(self, sinogram: Tensor) -> Image:
-        """Reconstruct a changed sinogram as the slice itself was reconstructed; HU, on the square."""
+        """Reconstruct a changed sinogram with the kernel of the slice; HU, on the square."""
         if not self.is_projected:
             return hounsfield(fbp(sinogram, self.geometry, self.variant))
         stack = torch.stack([sinogram, self.sinogram])
@@ -170,26 +167,25 @@ class Measurement:
         return np.asarray(changed + self._fade * (self.image - unchanged))
 
     def grain(self) -> Image:
-        """Return what projecting and reconstructing the image loses, fading out towards the metal; HU."""
+        """Return the detail lost by projection and reconstruction, fading out towards the metal; HU."""
         if not self.is_projected:
             return np.zeros_like(self.image)
         again = hounsfield(fbp(self.sinogram, self.geometry, self.variant))
         return np.asarray(self._fade * (self.image - again))
 
     def to_slice(self, square: Image) -> Image:
-        """Bring an image of the square back to the pixels of the scan."""
+        """Resample an image of the square to the pixels of the scan."""
         return self.grid.restore(square, self.slice_hu, self.image, self.slice_metal)
 
     @cached_property
     def _fade(self) -> Image:
         if not self.metal.any():
             return np.ones_like(self.image)
-        away: NDArray[np.float64] = distance_transform_edt(~self.metal)
-        return np.clip(away / FADE, 0.0, 1.0).astype(np.float32)
+        return np.asarray(np.clip(distance_transform_edt(~self.metal) / FADE, 0.0, 1.0), np.float32)
 
 
 def project_slices(measurements: Sequence[Measurement]) -> list[Rays]:
-    """Project slices of one geometry together, with their metal, widened, for the trace."""
+    """Project slices of one geometry together, with their dilated metal for the trace."""
     stack = []
     for one in measurements:
         wide = binary_dilation(one.metal, iterations=TRACE_REACH)
@@ -200,7 +196,7 @@ def project_slices(measurements: Sequence[Measurement]) -> list[Rays]:
 
 
 def prepare(measurements: Sequence[Measurement]) -> None:
-    """Project all slices that have to be, those of one geometry in one go."""
+    """Project all slices without rays, those of one geometry together."""
     waiting = [one for one in measurements if one.is_projected and not one.needs_raw and "rays" not in one.__dict__]
     for numbers in by_geometry(waiting).values():
         alike = [waiting[n] for n in numbers]
@@ -211,7 +207,7 @@ def prepare(measurements: Sequence[Measurement]) -> None:
 def by_geometry(
     measurements: Sequence[Measurement], geometry: Callable[[Measurement], FanBeam] = lambda one: one.geometry
 ) -> dict[FanBeam, list[int]]:
-    """Sort slices by their scanner; return the numbers of those of each."""
+    """Group the indices of slices by geometry."""
     groups: dict[FanBeam, list[int]] = {}
     for n, one in enumerate(measurements):
         groups.setdefault(geometry(one), []).append(n)
@@ -219,16 +215,16 @@ def by_geometry(
 
 
 def attenuation(hu: Image) -> Tensor:
-    """Return an image in 1/cm, nothing below that of air."""
+    """Convert HU to 1/cm, at least 0."""
     return torch.from_numpy(np.maximum(mu_from_hu(hu), 0.0).astype(np.float32))
 
 
 def hounsfield(mu: Tensor) -> Image:
-    """Return an image in HU."""
+    """Convert 1/cm to HU."""
     hu: Image = hu_from_mu(mu).cpu().numpy()
     return hu
 
 
 def difference_hu(mu: Tensor) -> Image:
-    """Return a difference of images in HU."""
+    """Convert a difference of images from 1/cm to HU."""
     return np.asarray(mu.cpu().numpy() * (1000.0 / WATER_MU), np.float32)

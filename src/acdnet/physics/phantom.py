@@ -1,7 +1,7 @@
-"""Slices of patients who do not exist: pelvis, thorax and head, painted from formulas in millimetres.
+"""Phantoms: random slices of pelvis, thorax and head, painted shape by shape.
 
-They have skin, fat, muscle with seams of fat, organs with texture, air, and bone with a cortex and spongy marrow;
-left and right differ, so that a mirrored picture is noticed. Every measure is drawn anew for every patient.
+They have skin, fat, muscle with seams of fat, organs with texture, air, and bone with a cortex and spongy marrow. Left
+and right differ, so that a mirrored image is noticed. All sizes are in millimetres and vary between patients.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from scipy.ndimage import gaussian_filter
 
 from acdnet.errors import ConfigError
 from acdnet.physics.implants.shapes import Sheet
+from acdnet.units import Image, Mask
 
 AIR, LUNG, FAT, WATER, BLOOD, MUSCLE, LIVER, MARROW, CORTEX, ENAMEL = (
     -1000.0, -830.0, -100.0, 5.0, 45.0, 55.0, 60.0, 180.0, 1050.0, 2200.0,
 )  # fmt: skip
 
-Mask = NDArray[np.bool_]
 Rng = np.random.Generator
 
 
 @dataclass(frozen=True)
 class Phantom:
-    """A clean slice in HU, the size of its pixels, and the implants that would be found there."""
+    """A clean slice in HU, its pixel size, its site, and the implants that occur there."""
 
-    hu: NDArray[np.float32]
+    hu: Image
     pixel_mm: float
     site: str
     kinds: tuple[str, ...]
 
 
 def make_phantom(site: str, seed: int, size: int = 416) -> Phantom:
-    """Make a random patient's slice of a site: `pelvis`, `thorax` or `head`."""
+    """Make a random slice of a site: `pelvis`, `thorax` or `head`."""
     if site not in SITES:
         raise ConfigError(f"no phantom of {site!r}; there are {', '.join(SITES)}")
     paint, field_mm, kinds = SITES[site]
@@ -47,7 +47,7 @@ def make_phantom(site: str, seed: int, size: int = 416) -> Phantom:
 
 
 class _Canvas:
-    """A slice that is painted shape by shape, later shapes over earlier ones."""
+    """A slice on which shapes are painted over each other."""
 
     def __init__(self, size: int, pixel_mm: float, rng: Rng) -> None:
         middle = (size - 1) / 2
@@ -59,7 +59,7 @@ class _Canvas:
         self.rng = rng
 
     def noise(self, mm: float) -> NDArray[np.float64]:
-        """Return a random field of mean 0 and deviation 1 whose grains measure some millimetres."""
+        """Return a random field of mean 0 and standard deviation 1, smooth over some millimetres."""
         field = gaussian_filter(self.rng.standard_normal(self.hu.shape), mm / self.pixel_mm, mode="wrap")
         scaled: NDArray[np.float64] = field / field.std()
         return scaled
@@ -68,7 +68,7 @@ class _Canvas:
         return self.sheet.moved(x, y, turn)
 
     def blob(self, x: float, y: float, a: float, b: float, turn: float = 0.0, rough: float = 0.06) -> Mask:
-        """Return an ellipse whose outline wavers as outlines of bodies do."""
+        """Return an ellipse with an irregular outline."""
         near = 1.5 * max(a, b)
         rows, columns = np.abs(self.sheet.y[:, 0] - y) <= near, np.abs(self.sheet.x[0] - x) <= near
         window = np.ix_(rows, columns)
@@ -80,13 +80,13 @@ class _Canvas:
         return mask
 
     def tissue(self, where: Mask, hu: float) -> None:
-        """Paint where there is a body."""
+        """Paint inside the body."""
         where = where & self.inside
         self.hu[where] = hu
         self.spongy &= ~where
 
     def bone(self, x: float, y: float, a: float, b: float, turn: float = 0.0, cortex: float = 3.0) -> None:
-        """Paint a bone: a dense cortex of some millimetres round spongy marrow."""
+        """Paint a bone: a dense cortex around spongy marrow."""
         state = self.rng.bit_generator.state
         self.tissue(self.blob(x, y, a, b, turn, 0.05), CORTEX * self.rng.uniform(0.75, 1.1))
         after = self.rng.bit_generator.state
@@ -112,8 +112,8 @@ class _Canvas:
         seams = (np.abs(self.noise(4.0)) < 0.12) & outline(fat + 2)
         self.tissue(seams, FAT + 40)
 
-    def finish(self) -> NDArray[np.float32]:
-        """Give tissues their grain and soften edges as a scanner does."""
+    def finish(self) -> Image:
+        """Add texture and noise, and blur edges as a scanner does."""
         soft = (self.hu > -300) & ~self.spongy
         image = self.hu + np.where(soft, 9 * self.noise(2.5) + 5 * self.noise(7.0), 0.0)
         image += np.where(self.spongy, 90 * self.noise(0.8) + 40 * self.noise(3.0), 0.0)
@@ -127,7 +127,7 @@ def _pelvis(c: _Canvas, rng: Rng) -> None:
     wide, deep = rng.uniform(165, 190), rng.uniform(100, 125)
     c.body(wide, deep, rng.uniform(14, 28))
     c.tissue(c.blob(0, -0.1 * deep, 0.42 * wide, 0.5 * deep), FAT + 15)
-    for _ in range(rng.integers(4, 8)):  # bowel, here and there with gas
+    for _ in range(rng.integers(4, 8)):  # bowel, some with gas
         x, y, r = rng.uniform(-60, 60), rng.uniform(-65, -10), rng.uniform(9, 17)
         c.tissue(c.blob(x, y, r, 0.8 * r), rng.uniform(15, 50))
         if rng.random() < 0.35:
@@ -138,7 +138,7 @@ def _pelvis(c: _Canvas, rng: Rng) -> None:
     c.bone(0, rng.uniform(72, 80), rng.uniform(26, 34), 13)  # sacrum
     hip_x, hip_y = rng.uniform(92, 102), rng.uniform(2, 14)
     for side in (-1, 1):
-        for _ in range(3):  # muscles of buttock and thigh, apart by fat
+        for _ in range(3):  # muscles of buttock and thigh, separated by fat
             x, y = side * rng.uniform(70, 130), rng.uniform(30, 75)
             c.tissue(c.blob(x, y, rng.uniform(22, 32), rng.uniform(14, 20), side * rng.uniform(0.2, 0.9)), MUSCLE + 5)
         c.bone(side * (hip_x - 27), hip_y - 4, 11, rng.uniform(36, 44), side * 0.35)  # acetabulum and column
@@ -211,4 +211,4 @@ SITES: dict[str, tuple[Callable[[_Canvas, Rng], None], float, tuple[str, ...]]] 
     "thorax": (_thorax, 400.0, ("spine-screws", "spine-rods", "sternal-wires", "leads", "pacemaker")),
     "head": (_head, 230.0, ("fillings",)),
 }
-"""Painter, side of the picture in mm, and implants of each site."""
+"""Painter, side of the slice in mm, and implants of each site."""

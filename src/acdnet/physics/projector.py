@@ -1,7 +1,7 @@
 """Line integrals (P), their transpose, and weighted back-projection, as differentiable tensor operations.
 
-All take and return stacks of any leading shape: images ... x size x size, sinograms ... x views x bins. On CPUs
-the compiled loops of `kernels.cpu` run in threads; elsewhere the tensor operations of `kernels.torch` do the same.
+All accept stacks of any leading shape: images ... x size x size, sinograms ... x views x bins. CPUs run the compiled
+loops of `kernels.cpu` in threads, other devices the tensor operations of `kernels.torch`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from acdnet.physics.kernels import torch as torch_kernels
 from acdnet.physics.kernels.symmetry import image_from_lanes, image_lanes, sinogram_from_lanes, sinogram_lanes
 
 BORDER = (1, 2)
-"""Zero cells before and after a row: a sample takes two neighbours, and may lie just outside."""
+"""Zero cells before and after a row: a sample reads two neighbours and may lie just outside."""
 
 
 def project(images: Tensor, geometry: FanBeam) -> Tensor:
-    """Integrate images along the rays: 1/cm in, numbers without unit out (P of the paper)."""
+    """Integrate images in 1/cm along the rays; the line integrals have no unit."""
     stack = _stack(images, (geometry.size, geometry.size), "image")
     result = _linear(stack, partial(_rays, g=geometry), partial(_rays_transposed, g=geometry))
     return result.view(*images.shape[:-2], *geometry.sinogram_shape)
@@ -41,7 +41,7 @@ def transpose(sinograms: Tensor, geometry: FanBeam) -> Tensor:
 
 
 def back_project(sinograms: Tensor, geometry: FanBeam, power: int = 1) -> Tensor:
-    """Add up, for each pixel, what its ray found in every view, weighted by depth^-power."""
+    """Sum the values of each pixel's rays over all views, weighted by depth^-power."""
     if power not in (1, 2):
         raise ValueError(f"power is {power}; it is 1 or 2")
     stack = _stack(sinograms, geometry.sinogram_shape, "sinogram")
@@ -54,7 +54,7 @@ Operator = Callable[[Tensor], Tensor]
 
 
 class _Linear(torch.autograd.Function):
-    """A linear operator with its transpose, which is its gradient; and the other way round."""
+    """A linear operator and its transpose, each the gradient of the other."""
 
     @staticmethod
     def forward(ctx: Any, stack: Tensor, operator: Operator, transposed: Operator) -> Tensor:
@@ -74,16 +74,16 @@ def _linear(stack: Tensor, operator: Operator, transposed: Operator) -> Tensor:
 
 @dataclass(frozen=True)
 class _Rays:
-    """What the loops over rays need to know of a geometry; lengths in pixels."""
+    """The parameters of the loops over rays; lengths in pixels."""
 
     slope: NDArray[np.float64]  # view, bin
     first: NDArray[np.int64]  # view
     x_source: NDArray[np.float64]
     y_source: NDArray[np.float64]
-    length: NDArray[np.float64]  # view, bin: cm a ray travels from one row to the next; 0 where it is not ours
+    length: NDArray[np.float64]  # view, bin: cm that a ray travels between rows; 0 if it belongs to another eighth
 
     def x(self, view: int, size: int) -> Tensor:
-        """Return where the rays of a view meet the rows, as an index into rows with a border: y, ray."""
+        """Return the positions where the rays of a view cross the rows, as indices into rows with a border: y, ray."""
         y = np.arange(size) - 0.5 * (size - 1)
         slope = self.slope[view, self.first[view] :]
         x = self.x_source[view] + (y[:, None] - self.y_source[view]) * slope
@@ -92,7 +92,7 @@ class _Rays:
 
 @lru_cache(maxsize=16)
 def _ray_table(g: FanBeam) -> _Rays:
-    """List the rays of one eighth of the sinogram: those of the first quarter of the views that run along y."""
+    """List the rays of one eighth of the sinogram: those that run along y in the first quarter of the views."""
     a, s = g.angles[: g.views // 4, None], g.positions
     slope = np.tan(np.arctan(s / g.source) - a)
     along_y = slope >= -1.0
@@ -143,7 +143,7 @@ def _run(loop: Any, t: _Rays, out: NDArray[Any], start: int, stop: int) -> None:
 
 
 def _extent(rows: Tensor) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and the last column of each row that is not empty; first > last where all are."""
+    """Return the first and last non-zero column of each row; first > last for empty rows."""
     filled = rows.ne(0).any(2).numpy()
     columns = np.arange(filled.shape[1])
     low = np.where(filled, columns, columns[-1] + 1).min(1)
@@ -183,7 +183,7 @@ def _pixels_transposed(images: Tensor, g: FanBeam, power: int) -> Tensor:
 
 
 def _seen(g: FanBeam, view: int, power: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return where a view sees the pixels, as an index into bins with a border, and their weight: y, x each."""
+    """Return the positions of the pixels in a view, as indices into bins with a border, and their weights: y, x."""
     line = torch.arange(g.size, device=device, dtype=torch.float64) - 0.5 * (g.size - 1)
     x, y, a = line[None, :], line[:, None], float(g.angles[view])
     u = 1.0 / (1.0 + (y * np.cos(a) - x * np.sin(a)) / g.source)
@@ -196,9 +196,9 @@ def _compiled(stack: Tensor) -> bool:
 
 
 def _stack(pictures: Tensor, shape: tuple[int, int], kind: str) -> Tensor:
-    """Bring ... x H x W to B x H x W, and refuse what is not of the geometry or not single or double precision."""
+    """Flatten ... x H x W to B x H x W; refuse other shapes and types than those of the geometry."""
     if pictures.shape[-2:] != shape:
-        raise ValueError(f"{kind} is {tuple(pictures.shape[-2:])}; the geometry wants {shape}")
+        raise ValueError(f"{kind} is {tuple(pictures.shape[-2:])}; the geometry needs {shape}")
     if pictures.dtype not in (torch.float32, torch.float64):
         raise ValueError(f"{kind} is {pictures.dtype}; float32 or float64 is needed")
     return pictures.reshape(-1, *shape).contiguous()

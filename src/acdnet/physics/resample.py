@@ -1,7 +1,7 @@
-"""Square pixels on a square field, which the projector needs, from any slice and back.
+"""Convert any slice to the square field of square pixels that the projector needs, and back.
 
-A slice with square pixels is only padded with air. Others are resampled for the projector alone. What resampling loses
-of the image Y is added again, fading out towards the metal: X = back(x) + fade . (Y - back(there(Y))).
+A slice with square pixels is only padded with air. Others are resampled. The detail of the image Y that resampling
+loses is added again, fading out towards the metal: X = back(x) + fade . (Y - back(there(Y))).
 """
 
 from __future__ import annotations
@@ -13,26 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt, map_coordinates
 
-from acdnet.units import AIR_HU
+from acdnet.units import AIR_HU, Image, Mask
 
 SQUARE = 1e-3
-"""Pixels whose sides differ by less are taken for square."""
+"""Pixels whose sides differ by less count as square."""
 FADE_PIXELS = 4.0
-
-Image = NDArray[np.float32]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class SquareGrid:
-    """A square of size x size pixels of pixel_mm that holds a slice in its middle."""
+    """A square of size x size pixels of pixel_mm with a slice at its centre."""
 
     shape: tuple[int, int]
     spacing_mm: tuple[float, float]
 
     @property
     def pixel_mm(self) -> float:
-        """The side of a square pixel: the finer of the two."""
+        """The side of a square pixel: the smaller spacing of the slice."""
         return min(self.spacing_mm)
 
     @property
@@ -48,7 +45,7 @@ class SquareGrid:
         return abs(rows / columns - 1) < SQUARE
 
     def to_square(self, image: Image, outside: float = AIR_HU) -> Image:
-        """Bring an image to the square."""
+        """Resample an image to the square."""
         if self.is_square:
             if self.shape == (self.size, self.size):
                 return image
@@ -61,11 +58,11 @@ class SquareGrid:
         return _sample(image, places, outside)
 
     def mask_to_square(self, mask: Mask) -> Mask:
-        """Bring a mask to the square; a pixel that is half inside is inside."""
+        """Resample a mask to the square; pixels covered by half or more are inside."""
         return np.asarray(self.to_square(mask.astype(np.float32), outside=0.0) >= 0.5)
 
     def from_square(self, square: Image) -> Image:
-        """Bring an image of the square back to the pixels of the slice."""
+        """Resample an image of the square to the pixels of the slice."""
         if self.is_square:
             return square[self._inner()]
         middle = (self.size - 1) / 2
@@ -76,7 +73,7 @@ class SquareGrid:
         return _sample(square, [np.clip(place, 0, self.size - 1) for place in places], AIR_HU)
 
     def restore(self, square: Image, image: Image, square_image: Image, metal: Mask) -> Image:
-        """Bring a changed square back; away from metal add what resampling lost of the image."""
+        """Resample a changed square to the slice; away from metal, add the detail of the image lost by resampling."""
         if self.is_square:
             return self.from_square(square)
         away = distance_transform_edt(~metal) if metal.any() else np.full(metal.shape, np.inf)

@@ -1,7 +1,7 @@
-"""Two protocols that put metal into a slice and scan it: the benchmark's, and one like a clinical scanner.
+"""The two protocols for scanning a slice with metal: the benchmark's, and that of a clinical scanner.
 
-A scanner is made for one slice and measures its tissue once; `with_metal` then scans it with one implant after the
-other. What is random comes from the generator that is handed in, in a fixed order.
+A scanner is built for one slice and projects its tissue once; `with_metal` then scans it with one implant after
+another. All random numbers come from the given generator, in a fixed order.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from acdnet.physics.beam import Beam, beam, correct, count, transmitted, water_correction
@@ -22,36 +21,36 @@ from acdnet.physics.measurement import Measurement, RawData, attenuation, hounsf
 from acdnet.physics.projector import project
 from acdnet.physics.tissue import split
 from acdnet.physics.trace import interpolate, soften_edges
-from acdnet.units import WATER_MU
+from acdnet.units import WATER_MU, Image, Mask
 
 Settings = dict[str, str | float]
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """A slice without metal, with it, and after LI. Images in HU; sinograms are line integrals."""
+    """A slice without metal, with metal, and after LI. Images in HU; sinograms are line integrals."""
 
-    clean: NDArray[np.float32]
-    corrupted: NDArray[np.float32]
-    li: NDArray[np.float32]
-    metal: NDArray[np.bool_]
-    trace: NDArray[np.bool_]
-    sinogram: NDArray[np.float32]
-    """With metal, as measured; in the clinical protocol projected from the corrupted image."""
-    li_sinogram: NDArray[np.float32]
+    clean: Image
+    corrupted: Image
+    li: Image
+    metal: Mask
+    trace: Mask
+    sinogram: Image
+    """Measured with metal; in the clinical protocol projected from the corrupted image."""
+    li_sinogram: Image
     geometry: FanBeam
     settings: Settings = field(default_factory=dict)
-    """What was drawn at random, and the constants that matter."""
-    implant: NDArray[np.bool_] | None = None
-    """Where the metal truly is, if `metal` is what somebody took for it."""
+    """The random parameters and the important constants."""
+    implant: Mask | None = None
+    """The true metal, if `metal` was segmented in the corrupted image."""
 
     def without_sinograms(self) -> Simulation:
-        """Return it without its sinograms, which take most of the memory."""
+        """Drop the sinograms, which take most of the memory."""
         nothing = np.zeros((0, 0), np.float32)
         return replace(self, sinogram=nothing, li_sinogram=nothing, trace=nothing.astype(bool))
 
-    def with_found_metal(self, metal: NDArray[np.bool_]) -> Simulation:
-        """Return it with other pixels taken for the metal: LI is computed with these."""
+    def with_found_metal(self, metal: Mask) -> Simulation:
+        """Replace the mask by a segmented one and recompute LI."""
         measurement = Measurement.of_square(self.corrupted, metal, self.geometry)
         filled = measurement.interpolated()
         return replace(
@@ -77,18 +76,18 @@ class Simulation:
 
 
 class Scanner(Protocol):
-    """Scans one slice with one implant after the other."""
+    """Scans one slice with one implant after another."""
 
-    def with_metal(self, metal: NDArray[np.bool_], metal_name: str, rng: np.random.Generator) -> Simulation: ...
+    def with_metal(self, metal: Mask, metal_name: str, rng: np.random.Generator) -> Simulation: ...
 
 
 class BenchmarkScanner:
-    """The protocol of the benchmark (SynDeepLesion): every patient 15 cm wide, 2e7 photons, metal on top of tissue."""
+    """The protocol of the benchmark (SynDeepLesion): every patient 15 cm wide, 2e7 photons, metal added to tissue."""
 
     PHOTONS = 2e7
     SCATTER = 20.0
 
-    def __init__(self, hu: NDArray[np.float32]) -> None:
+    def __init__(self, hu: Image) -> None:
         self.clean = np.maximum(hu, np.float32(-1000.0))
         self.geometry = FanBeam.benchmark(len(hu))
         self.beam = beam("benchmark")
@@ -97,12 +96,12 @@ class BenchmarkScanner:
         self.paths = {"water": water, "bone": bone}
         self.share = transmitted(self.paths, self.beam)
 
-    def without_metal(self, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def without_metal(self, rng: np.random.Generator) -> tuple[Image, Image]:
         """Return the sinogram without metal and its reconstruction in HU."""
         sinogram = self._measure(self.share, rng)
         return sinogram.numpy(), hounsfield(fbp(sinogram, self.geometry, "benchmark"))
 
-    def with_metal(self, metal: NDArray[np.bool_], metal_name: str, rng: np.random.Generator) -> Simulation:
+    def with_metal(self, metal: Mask, metal_name: str, rng: np.random.Generator) -> Simulation:
         path = project(torch.from_numpy(metal).float(), self.geometry)
         trace = path > 0
         share = self.share.clone()
@@ -123,11 +122,11 @@ class BenchmarkScanner:
 
 
 class ClinicalScanner:
-    """A scanner of real size and dose; metal takes the place of tissue; only rays through metal change.
+    """A scanner of realistic size and dose; metal replaces tissue; only rays through metal change.
 
     The corrupted image is the clean image plus the difference of two reconstructions, with and without metal: it
-    keeps the kernel and the noise of the scanner it came from. LI starts from the corrupted image, as it does
-    where no raw data are at hand.
+    keeps the kernel and the noise of the original scanner. LI is computed from the corrupted image, as without raw
+    data.
     """
 
     VIEWS = 984
@@ -136,33 +135,33 @@ class ClinicalScanner:
     TUBES = ("100kVp", "120kVp", "120kVp", "140kVp")
     PHOTONS = (2e5, 2e6)
     SCATTER_SHARE = (1e-5, 2e-4)
-    """Scattered photons in a bin that no correction removed, as a share of the open beam."""
+    """Residual scatter per bin as a share of the open beam."""
     LOW_COUNT = 30.0
-    """Bins that counted fewer photons are averaged with their neighbours, as scanners do against streaks of noise."""
+    """Bins with fewer photons are averaged with their neighbours, as scanners do to reduce noise streaks."""
     FULL = 0.5
-    """Probability that metal fills the whole thickness of the slice; otherwise a share of it is drawn."""
+    """Probability that metal fills the whole slice thickness; otherwise a share is drawn from `FILL`."""
     FILL = (0.5, 0.99)
     CEILINGS_HU = (3071.0, 30_000.0)
-    """Scanners store 12 bits, or more."""
+    """Scanners store 12 bits or more."""
     FLOOR_HU = -1024.0
     DEGREE = 5
-    """Of the water correction; real patients need more than the benchmark's."""
+    """Degree of the water correction; patients of real size need more than the benchmark's 3."""
     SUBRAYS = 2
-    """Rays across a bin. What they measure is averaged before the logarithm; this softens the edge of metal."""
+    """Rays per bin; averaging them before the logarithm softens the edges of metal."""
 
-    def __init__(self, hu: NDArray[np.float32], pixel_mm: float, rng: np.random.Generator) -> None:
+    def __init__(self, hu: Image, pixel_mm: float, rng: np.random.Generator) -> None:
         source = float(rng.uniform(*self.SOURCE_CM))
         detector = float(rng.uniform(*self.SOURCE_TO_DETECTOR_CM)) - source
         self.clean = np.maximum(hu, np.float32(self.FLOOR_HU))
         self.pixel_mm = pixel_mm
         self.scan = FanBeam.around(len(hu), pixel_mm / 10, source, detector, self.VIEWS)
-        self.geometry = FanBeam.around(len(hu), pixel_mm / 10)  # ours, for projecting images
+        self.geometry = FanBeam.around(len(hu), pixel_mm / 10)  # for projecting images
         self.beam: Beam = beam(self.TUBES[rng.integers(len(self.TUBES))]).energy_integrating()
         self.correction = water_correction(self.beam, self.DEGREE)
         self.tissue = torch.stack(split(attenuation(self.clean)))
         self.paths = project(self.tissue, self.scan)
 
-    def with_metal(self, metal: NDArray[np.bool_], metal_name: str, rng: np.random.Generator) -> Simulation:
+    def with_metal(self, metal: Mask, metal_name: str, rng: np.random.Generator) -> Simulation:
         photons = float(np.exp(rng.uniform(*np.log(self.PHOTONS))))
         scatter = float(rng.uniform(*self.SCATTER_SHARE))
         ceiling = float(rng.choice(self.CEILINGS_HU))
@@ -200,26 +199,26 @@ class ClinicalScanner:
         )
 
     def _share(self, metal: Tensor, metal_name: str, fill: float) -> tuple[Tensor, Tensor]:
-        """Return the share of the beam behind the rays that cross metal, and where these are in the sinogram.
+        """Return the transmitted share of the rays that cross metal, and the trace of these rays.
 
-        Metal that fills only part of the slice's thickness lets the beam through the rest.
+        Where metal fills only part of the slice thickness, the rest of the beam passes beside it.
         """
         g, subrays = self.scan, self.SUBRAYS
         fine = replace(g, bins=g.bins * subrays, bin_cm=g.bin_cm / subrays)
-        hidden = project(self.tissue * metal, g)  # tissue that metal takes the place of
+        hidden = project(self.tissue * metal, g)  # tissue replaced by metal
         path = project(metal.float(), fine).unflatten(1, (g.bins, subrays))
         trace = (path > 0).any(2)
-        beside = self._rays(self.paths - hidden, trace)
-        tissue = {name: left[:, None].expand(-1, subrays) for name, left in beside.items()}
+        remaining = self._rays(self.paths - hidden, trace)
+        tissue = {name: left[:, None].expand(-1, subrays) for name, left in remaining.items()}
         metal_path = material(metal_name).mu * path[trace]
         through = transmitted({**tissue, metal_name: metal_path}, self.beam).mean(1)
         return fill * through + (1 - fill) * transmitted(self._rays(self.paths, trace), self.beam), trace
 
     def _change(self, share: Tensor, trace: Tensor, photons: float, scatter: float, rng: np.random.Generator) -> Tensor:
-        """Return the sinogram with metal minus that without; zero where metal changes nothing.
+        """Return the sinogram with metal minus that without; zero outside the trace.
 
-        Both are scattered into alike. The clean image has the noise of its own rays already, so that only what the
-        metal adds to the variance is drawn: 1 / N with metal minus 1 / N without.
+        Scatter is the same in both. The clean image already contains the noise of its rays, so only the additional
+        variance is drawn: 1 / N with metal minus 1 / N without.
         """
         clean = transmitted(self._rays(self.paths, trace), self.beam)
         counts = torch.full(self.scan.sinogram_shape, torch.inf)

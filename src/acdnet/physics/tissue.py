@@ -1,4 +1,4 @@
-"""Which part of an image is bone: between two thresholds a pixel is a mixture."""
+"""Split an image into water and bone; between two thresholds a pixel is a mixture."""
 
 from __future__ import annotations
 

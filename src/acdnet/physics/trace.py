@@ -1,4 +1,4 @@
-"""The trace of metal in a sinogram: where it is, its soft edges, and linear interpolation over it."""
+"""The metal trace of a sinogram: partial volume at its edges, and linear interpolation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 EDGE_SHARE = 0.25
-"""Share of the metal path that the first and the last bin of a run of metal see (partial volume)."""
+"""Share of the metal path in the first and last bin of a run of metal (partial volume)."""
 
 
 def soften_edges(path: Tensor) -> Tensor:
@@ -21,8 +21,8 @@ def soften_edges(path: Tensor) -> Tensor:
 def interpolate(sinogram: Tensor, trace: Tensor) -> Tensor:
     """Replace the trace, view by view, by the straight line between its two neighbours (LI).
 
-    A run that reaches the end of the detector is continued with its one neighbour; a view that is all trace is left
-    as it is. The result carries no gradient.
+    A run that reaches the end of the detector takes the value of its one neighbour; a view that is all trace is
+    unchanged. The result carries no gradient.
     """
     if sinogram.requires_grad and torch.is_grad_enabled():
         raise ValueError("interpolation carries no gradient; call it on sinogram.detach()")

@@ -1,11 +1,10 @@
-"""What an implant needs to know of a slice: where the body is, where its bones are, which way is front."""
+"""The anatomy of a slice as implants need it: body, bone, teeth and region."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import (
     binary_closing,
     binary_erosion,
@@ -16,8 +15,7 @@ from scipy.ndimage import (
 )
 
 from acdnet.errors import InputRefused
-
-Mask = NDArray[np.bool_]
+from acdnet.units import Image, Mask
 
 BODY_HU = -300.0
 BONE_HU = 220.0
@@ -26,27 +24,27 @@ HEAD_MM = 240.0
 """A body wider than this is not a head."""
 LUNG_HU = -550.0
 LEAST_LUNG = 0.1
-"""Share of the body that is lung in a thorax."""
+"""Smallest share of lung in a thorax."""
 LEAST_HIP_MM2 = 80.0
-"""Area of thick bone on either side of a pelvis."""
+"""Smallest area of thick bone on either side of a pelvis."""
 AIR_HU = -500.0
-"""Somewhere in a slice there is air."""
+"""Every slice contains some air darker than this."""
 GRAIN_MM = 1.5
-"""Pixels finer than this show noise as specks of bone; specks are removed."""
+"""With pixels finer than this, noise looks like specks of bone, which are removed."""
 THICK_MM = 5.0
 """Depth of bone that counts as thick."""
 LEAST_BODY = 0.02
-"""Share of the picture that a body fills at least."""
+"""Smallest share of the slice that a body fills."""
 
 
 @dataclass(frozen=True)
 class Anatomy:
-    """Body and bone of a slice; rows run from front to back, as images of patients on their back do."""
+    """Body and bone of a slice; rows run from front to back, as in supine patients."""
 
     body: Mask
     bone: Mask
     thick_bone: Mask
-    """Bone that is several millimetres away from anything else: hips, shoulders, vertebrae, but not ribs."""
+    """Bone several millimetres below its surface: hips, shoulders, vertebrae, but not ribs."""
     teeth: Mask
     region: str
     """head, thorax, pelvis or abdomen."""
@@ -57,7 +55,7 @@ class Anatomy:
     right: float
 
     def band(self, across: tuple[float, float], down: tuple[float, float]) -> Mask:
-        """Return a rectangle in shares of the body: across from the left, down from the front."""
+        """Return a rectangle in fractions of the body: `across` from the left, `down` from the front."""
         rows, columns = np.ogrid[: self.body.shape[0], : self.body.shape[1]]
         x = (columns - self.left) / max(self.right - self.left, 1.0)
         y = (rows - self.top) / max(self.bottom - self.top, 1.0)
@@ -65,17 +63,14 @@ class Anatomy:
         return box
 
     def deep(self, mm: float) -> Mask:
-        """Return the body without its outer `mm` millimetres, or all of it where nothing else would be left."""
+        """Erode the body by some millimetres; return all of it if nothing would be left."""
         steps = max(1, round(mm / self.pixel_mm))
         inner: Mask = binary_erosion(self.body, iterations=steps)
         return inner if inner.any() else self.body
 
 
-def find_anatomy(hu: NDArray[np.float32], pixel_mm: float, region: str = "") -> Anatomy:
-    """Find the body, the largest thing denser than air, and its bones; refuse a picture without a body.
-
-    The region is found as well, unless it is known.
-    """
+def find_anatomy(hu: Image, pixel_mm: float, region: str = "") -> Anatomy:
+    """Find the body, its bones and, unless it is given, the region; refuse a slice without a body."""
     if np.percentile(hu, 0.5) > AIR_HU:
         raise InputRefused(f"there is no air in the slice (lowest value {hu.min():g}). Are the values in HU?")
     regions, count = label(binary_opening(hu > BODY_HU, iterations=2))
@@ -93,8 +88,8 @@ def find_anatomy(hu: NDArray[np.float32], pixel_mm: float, region: str = "") -> 
     return replace(made, region=region, teeth=teeth)
 
 
-def _region(hu: NDArray[np.float32], anatomy: Anatomy) -> str:
-    """Tell head, thorax, pelvis and abdomen apart by width, lungs and thick bone on both sides."""
+def _region(hu: Image, anatomy: Anatomy) -> str:
+    """Classify head, thorax, pelvis or abdomen by width, lungs and thick bone on both sides."""
     if (anatomy.right - anatomy.left) * anatomy.pixel_mm < HEAD_MM:
         return "head"
     if (hu[anatomy.body] < LUNG_HU).mean() > LEAST_LUNG:

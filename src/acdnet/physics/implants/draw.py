@@ -1,52 +1,53 @@
-"""Draw an implant for a slice: choose a kind and a size, put it in the body, keep it within the wanted area."""
+"""Draw a random implant for a slice: its kind, its area, and its place in the body."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.physics.implants.anatomy import Anatomy
-from acdnet.physics.implants.given import Shape, place
-from acdnet.physics.implants.library import ALLOYS, KINDS
+from acdnet.physics.implants.given import place
+from acdnet.physics.implants.kinds import ALLOYS, KINDS
+from acdnet.physics.implants.library import MAKERS, NoRoom
 from acdnet.physics.materials import METALS
+from acdnet.units import Mask
 
 AREA_AT_416 = (20.0, 2500.0)
 """Smallest and largest metal in pixels of a 416 x 416 slice."""
 
 DENTAL_AREA_AT_416 = 150.0
-"""Larger shapes are not made of dental metals."""
+"""Masks given by the user that are larger are not made of dental metals."""
 
 ATTEMPTS = 40
 NEAR_ENOUGH = 0.3
-"""Logarithm of the ratio of the area drawn and the area wanted that is let pass."""
+"""Accepted logarithm of the ratio of the area and the wanted area."""
 
 
 @dataclass(frozen=True)
 class Implant:
-    """Metal for a slice: where, what kind, what it is made of."""
+    """Metal for a slice: its mask, its kind and its material."""
 
-    mask: NDArray[np.bool_]
+    mask: Mask
     kind: str
     metal: str
 
 
 def draw_implant(
-    anatomy: Anatomy, rng: np.random.Generator, kinds: tuple[str, ...] = tuple(KINDS), shapes: tuple[Shape, ...] = ()
+    anatomy: Anatomy, rng: np.random.Generator, kinds: tuple[str, ...] = tuple(KINDS), shapes: tuple[Mask, ...] = ()
 ) -> Implant:
-    """Draw an implant of a kind that is found in such a slice; large and small ones are wanted equally often.
+    """Draw an implant that occurs in the region of the slice.
 
-    An area is drawn, evenly in its logarithm, and then implants until one has it, as near as makes no difference.
-    Shapes given by the user are one more kind, drawn half as often as all others together.
+    The wanted area is log-uniform, so that large and small implants are equally frequent; implants are drawn until one
+    has nearly this area. Masks given by the user are drawn half as often as all other kinds together.
     """
     unknown = sorted(set(kinds) - KINDS.keys())
     if unknown:
-        raise ConfigError(f"no implant {unknown[0]!r}; there are {', '.join(KINDS)}")
+        raise ConfigError(f"no implant {unknown[0]!r}; choose from {', '.join(KINDS)}")
     fitting = tuple(name for name in kinds if anatomy.region in KINDS[name].regions)
     if not fitting and not shapes:
-        raise InputRefused(f"none of the implants {', '.join(kinds) or '(none)'} is found in a {anatomy.region}")
+        raise InputRefused(f"none of the implants {', '.join(kinds) or '(none)'} occurs in the {anatomy.region}")
     pixels = anatomy.body.size / 416**2
     low, high = AREA_AT_416[0] * pixels, AREA_AT_416[1] * pixels
     wanted = float(np.exp(rng.uniform(np.log(low), np.log(high))))
@@ -62,22 +63,25 @@ def draw_implant(
         if abs(np.log(area / wanted)) < NEAR_ENOUGH:
             break
     if nearest is None:
-        raise InputRefused(f"no implant of {low:.0f} to {high:.0f} pixels fits into the body of the slice")
+        raise InputRefused(f"no implant of {low:.0f} to {high:.0f} pixels fits into the body")
     return nearest
 
 
 def _made(anatomy: Anatomy, wanted: float, kinds: tuple[str, ...], rng: np.random.Generator) -> Implant:
     name = str(rng.choice(kinds))
-    kind = KINDS[name]
+    kind, make = KINDS[name], MAKERS[name]
     state = rng.bit_generator.state
-    natural = int((kind.make(anatomy, 1.0, rng) & anatomy.body).sum())
-    scale = float(np.clip(np.sqrt(wanted / max(natural, 1)), *kind.scales))
-    rng.bit_generator.state = state  # the same implant again, at its size
-    mask = kind.make(anatomy, scale, rng) & anatomy.body
+    try:
+        natural = int((make(anatomy, 1.0, rng) & anatomy.body).sum())
+        scale = float(np.clip(np.sqrt(wanted / max(natural, 1)), *kind.scales))
+        rng.bit_generator.state = state  # the same implant again, scaled
+        mask = make(anatomy, scale, rng) & anatomy.body
+    except NoRoom:
+        mask = np.zeros_like(anatomy.body)
     return Implant(mask, name, str(rng.choice(kind.metals)))
 
 
-def _given(anatomy: Anatomy, wanted: float, shapes: tuple[Shape, ...], rng: np.random.Generator) -> Implant:
+def _given(anatomy: Anatomy, wanted: float, shapes: tuple[Mask, ...], rng: np.random.Generator) -> Implant:
     shape = shapes[rng.integers(len(shapes))]
     pixels = np.flatnonzero(anatomy.deep(5))
     row, column = np.unravel_index(rng.choice(pixels), anatomy.body.shape)

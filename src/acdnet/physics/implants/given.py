@@ -1,8 +1,9 @@
-"""Metal shapes given by the user: read from PNG, npy or npz, then scaled, turned and placed."""
+"""Metal shapes given by the user: read from .png, .npy or .npz, then scaled, rotated and placed."""
 
 from __future__ import annotations
 
 import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,17 @@ from scipy.ndimage import affine_transform
 
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited
-
-Shape = NDArray[np.bool_]
+from acdnet.units import Mask
 
 LARGEST_FILE = 256 * 2**20
 LARGEST_STACK = 2**28
-"""Elements of an array of shapes; a file that claims more is refused."""
+"""Largest number of pixels or bytes of all shapes in a file."""
 
 
-def read_shapes(path: Path, cut: bool = True) -> tuple[Shape, ...]:
-    """Read shapes: one from a PNG, one or a stack from npy and npz (n x H x W, or H x W x n as the benchmark has it).
+def read_shapes(path: Path, cut: bool = True) -> tuple[Mask, ...]:
+    """Read shapes: one from .png, one or a stack from .npy and .npz (n x H x W, or H x W x n as in the benchmark).
 
-    With `cut` the empty border of each is cut off.
+    `cut` removes the empty border of each shape.
     """
     suffix = path.suffix.lower()
     if suffix == ".png":
@@ -31,16 +31,14 @@ def read_shapes(path: Path, cut: bool = True) -> tuple[Shape, ...]:
     elif suffix in (".npy", ".npz"):
         shapes = [shape for array in _read_arrays(path) for shape in _unstack(array, path)]
     else:
-        raise InputRefused(f"{path}: shapes are read from .png, .npy and .npz, not from {suffix or 'this'}")
+        raise InputRefused(f"{path}: shapes must be .png, .npy or .npz")
     found = tuple(_cut_out(shape) if cut else shape for shape in shapes if shape.any() or not cut)
     if not any(shape.any() for shape in found):
-        raise InputRefused(f"{path}: has no shape in it; metal is where values are above zero")
+        raise InputRefused(f"{path}: has no shape; metal is where values are above zero")
     return found
 
 
-def _read_png(path: Path) -> Shape:
-    from io import BytesIO
-
+def _read_png(path: Path) -> Mask:
     from PIL import Image
 
     try:
@@ -49,7 +47,7 @@ def _read_png(path: Path) -> Shape:
                 raise InputRefused(f"{path}: {picture.width} x {picture.height} pixels are too many")
             grey = np.asarray(picture.convert("L"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise InputRefused(f"{path}: is not a PNG picture that can be read ({error})") from error
+        raise InputRefused(f"{path}: cannot be read as PNG ({error})") from error
     return np.asarray(grey > grey.max() / 2)
 
 
@@ -60,36 +58,36 @@ def _read_arrays(path: Path) -> list[NDArray[Any]]:
         loaded = np.load(path, allow_pickle=False)
         return [loaded] if isinstance(loaded, np.ndarray) else [loaded[name] for name in loaded.files]
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise InputRefused(f"{path}: is not an array file that can be read ({error})") from error
+        raise InputRefused(f"{path}: cannot be read as .npy or .npz ({error})") from error
 
 
 def _check_sizes(path: Path) -> None:
-    """Refuse an archive whose arrays would fill the memory, before any is unpacked."""
+    """Refuse an archive that is too large, before it is unpacked."""
     if path.suffix.lower() == ".npz":
         with zipfile.ZipFile(path) as archive:
             if sum(item.file_size for item in archive.infolist()) > LARGEST_STACK:
                 raise InputRefused(f"{path}: unpacks to more than {LARGEST_STACK:,} bytes")
 
 
-def _unstack(array: NDArray[Any], path: Path) -> list[Shape]:
+def _unstack(array: NDArray[Any], path: Path) -> list[Mask]:
     if array.dtype.kind not in "buif" or array.ndim not in (2, 3) or array.size == 0:
-        raise InputRefused(f"{path}: holds {array.dtype} of shape {array.shape}; shapes are numbers, 2 or 3 axes")
+        raise InputRefused(f"{path}: contains {array.dtype} of shape {array.shape}; 2 or 3 axes of numbers are needed")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise InputRefused(f"{path}: has values that are not finite")
-    masks: Shape = np.asarray(array > 0)
+        raise InputRefused(f"{path}: contains values that are not finite")
+    masks: Mask = np.asarray(array > 0)
     if masks.ndim == 2:
         return [masks]
     last = masks.shape[0] == masks.shape[1] != masks.shape[2]  # H x W x n
     return list(np.moveaxis(masks, 2, 0) if last else masks)
 
 
-def _cut_out(shape: Shape) -> Shape:
+def _cut_out(shape: Mask) -> Mask:
     rows, columns = np.nonzero(shape.any(1))[0], np.nonzero(shape.any(0))[0]
     return shape[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
-def place(shape: Shape, size: tuple[int, ...], centre: tuple[float, float], area: float, turn: float) -> Shape:
-    """Scale a shape to an area in pixels, turn it, and put it at a point of an empty slice."""
+def place(shape: Mask, size: tuple[int, ...], centre: tuple[float, float], area: float, turn: float) -> Mask:
+    """Scale a shape to an area in pixels, rotate it, and place it in an empty slice."""
     scale = np.sqrt(area / shape.sum())
     matrix = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]) / scale
     middle = (np.array(shape.shape) - 1) / 2

@@ -1,42 +1,33 @@
-"""Implants by formula: what they look like in a slice, where they sit, what they are made of.
+"""The makers of implants: the cross-section and position of each kind.
 
-Sizes are in millimetres and follow common products; every number that varies is drawn anew. A maker gets a random
-generator, the anatomy, and a scale that enlarges or shrinks the whole implant.
+Sizes are in millimetres and follow common products. A maker takes the anatomy, a scale for the whole implant, and a
+random generator; it raises `NoRoom` if the slice has no place for the implant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acdnet.physics.implants.anatomy import Anatomy
 from acdnet.physics.implants.shapes import Sheet
+from acdnet.units import Mask
 
-Mask = NDArray[np.bool_]
 Rng = np.random.Generator
 Maker = Callable[[Anatomy, float, Rng], Mask]
 
-ALLOYS = ("Ti6Al4V", "titanium", "CoCrMo", "steel316L")
+
+class NoRoom(Exception):
+    """The slice has no place for an implant."""
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of implant: where in the body, its maker, its metals, and how far it may be enlarged or shrunk."""
-
-    regions: tuple[str, ...]
-    make: Maker
-    metals: tuple[str, ...]
-    scales: tuple[float, float] = (0.7, 1.4)
-
-
-def _sheet(anatomy: Anatomy, where: Mask, rng: Rng, turn: float = 0.0) -> Sheet | None:
-    """Lay a sheet on a random pixel of a region; None where it is empty."""
+def _sheet(anatomy: Anatomy, where: Mask, rng: Rng, turn: float = 0.0) -> Sheet:
+    """Set the origin at a random pixel of a region."""
     pixels = np.flatnonzero(where)
     if len(pixels) == 0:
-        return None
+        raise NoRoom
     row, column = np.unravel_index(rng.choice(pixels), where.shape)
     return Sheet.at(anatomy.body.shape, float(row), float(column), anatomy.pixel_mm, turn)
 
@@ -46,28 +37,26 @@ def _nothing(anatomy: Anatomy) -> Mask:
 
 
 def _side(rng: Rng) -> tuple[float, float]:
-    """Return the left or the right part of a body, where limbs and hips are."""
+    """Choose the left or the right side of the body."""
     return (0.05, 0.36) if rng.random() < 0.5 else (0.64, 0.95)
 
 
 def hip_stem(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
-    """Draw the stem of a hip prosthesis cut across: a rounded trapezoid; sometimes on both sides."""
+    """Draw the stem of a hip prosthesis in cross-section, a rounded rectangle; sometimes on both sides."""
     total = _nothing(anatomy)
     sides = ((0.05, 0.36), (0.64, 0.95)) if rng.random() < 0.3 else (_side(rng),)
     width, height = scale * rng.uniform(10, 18), scale * rng.uniform(8, 14)
     for side in sides:
-        sheet = _sheet(anatomy, anatomy.thick_bone & anatomy.band(side, (0.2, 0.9)), rng, rng.uniform(0, np.pi))
-        if sheet is not None:
+        with suppress(NoRoom):
+            sheet = _sheet(anatomy, anatomy.thick_bone & anatomy.band(side, (0.2, 0.9)), rng, rng.uniform(0, np.pi))
             total |= sheet.ellipse(0.62 * width, 0.62 * height) & sheet.box(width, height)
     return total
 
 
 def hip_cup(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
-    """Draw head and cup of a hip prosthesis: a ball, a liner that X-rays hardly see, and a shell open to one side."""
+    """Draw head and cup of a hip prosthesis: a ball, a radiolucent liner, and a shell open to one side."""
     side = _side(rng)
     sheet = _sheet(anatomy, anatomy.thick_bone & anatomy.band(side, (0.2, 0.9)), rng)
-    if sheet is None:
-        return _nothing(anatomy)
     head, shell = scale * rng.uniform(11, 18), scale * rng.uniform(3, 5)
     inwards = 0.0 if side[0] < 0.5 else np.pi
     cup = sheet.arc(head + scale * rng.uniform(5, 9), shell, inwards - rng.uniform(0, 0.8), rng.uniform(2.4, 3.4))
@@ -77,10 +66,8 @@ def hip_cup(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
 
 
 def spine_screws(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
-    """Draw pedicle screws that run forwards and inwards to the vertebra, with the rods they hold, cut across."""
+    """Draw pedicle screws that converge in the vertebra, and their rods in cross-section."""
     sheet = _sheet(anatomy, anatomy.bone & anatomy.band((0.42, 0.58), (0.5, 0.9)), rng, rng.uniform(-0.15, 0.15))
-    if sheet is None:
-        return _nothing(anatomy)
     total = _nothing(anatomy)
     apart, length = scale * rng.uniform(14, 22), scale * rng.uniform(30, 50)
     core, thread, rod = scale * rng.uniform(3.5, 5), scale * rng.uniform(5, 7), scale * rng.uniform(2.5, 3.5)
@@ -95,10 +82,8 @@ def spine_screws(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
 
 
 def spine_rods(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
-    """Draw the two rods of a fixation, cut across between the screws; sometimes a cage in the disc space."""
+    """Draw the two rods of a spinal fixation in cross-section; sometimes a cage in the disc space."""
     sheet = _sheet(anatomy, anatomy.bone & anatomy.band((0.42, 0.58), (0.55, 0.95)), rng)
-    if sheet is None:
-        return _nothing(anatomy)
     apart, radius = scale * rng.uniform(14, 24), scale * rng.uniform(2.5, 3.6)
     total = sheet.moved(-apart, rng.uniform(-4, 4)).disc(radius) | sheet.moved(apart, rng.uniform(-4, 4)).disc(radius)
     if rng.random() < 0.4:
@@ -112,8 +97,6 @@ def fillings(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
     total = _nothing(anatomy)
     for _ in range(rng.integers(1, 6)):
         tooth = _sheet(anatomy, anatomy.teeth & anatomy.band((0.0, 1.0), (0.0, 0.6)), rng, rng.uniform(0, np.pi))
-        if tooth is None:
-            return total
         a, b = scale * rng.uniform(1.5, 4.5, 2)
         crown = rng.random() < 0.3
         total |= tooth.ellipse(a, b) & ~(tooth.ellipse(0.55 * a, 0.55 * b) if crown else _nothing(anatomy))
@@ -123,8 +106,6 @@ def fillings(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
 def clips(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
     """Draw a cluster of surgical clips: short thin bars in soft tissue."""
     first = _sheet(anatomy, anatomy.deep(20), rng)
-    if first is None:
-        return _nothing(anatomy)
     total = _nothing(anatomy)
     for _ in range(rng.integers(1, 7)):
         clip = first.moved(rng.normal(0, 15), rng.normal(0, 15), rng.uniform(0, np.pi))
@@ -133,10 +114,8 @@ def clips(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
 
 
 def plate(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
-    """Draw a bone plate: a gently bent strip beside bone, with a screw or two through it."""
+    """Draw a bone plate: a slightly bent strip next to bone, with up to two screws."""
     sheet = _sheet(anatomy, anatomy.bone & anatomy.deep(8), rng, rng.uniform(0, 2 * np.pi))
-    if sheet is None:
-        return _nothing(anatomy)
     radius, thickness = rng.uniform(40, 120), scale * rng.uniform(2, 4)
     width = scale * rng.uniform(15, 60) / radius
     total = sheet.moved(-radius, 0).arc(radius, thickness, 0.0, width)
@@ -147,10 +126,8 @@ def plate(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
 
 
 def sternal_wires(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
-    """Draw wires round the breastbone: small loops and dots near the front, in the middle."""
+    """Draw wires around the sternum: small loops and dots near the front."""
     sheet = _sheet(anatomy, anatomy.bone & anatomy.deep(6) & anatomy.band((0.4, 0.6), (0.0, 0.3)), rng)
-    if sheet is None:
-        return _nothing(anatomy)
     thickness = scale * rng.uniform(1.2, 2.0)
     total = sheet.arc(scale * rng.uniform(5, 11), thickness, rng.uniform(0, 2 * np.pi), rng.uniform(1.0, 6.0))
     if rng.random() < 0.6:
@@ -160,10 +137,8 @@ def sternal_wires(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
 
 
 def leads(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
-    """Draw leads of a pacemaker: dots where they cross the slice, short bends where they run in it."""
+    """Draw pacemaker leads: dots where they cross the slice, arcs where they run in it."""
     first = _sheet(anatomy, anatomy.deep(35) & anatomy.band((0.2, 0.8), (0.1, 0.8)), rng)
-    if first is None:
-        return _nothing(anatomy)
     total = _nothing(anatomy)
     for _ in range(rng.integers(1, 4)):
         lead = first.moved(rng.normal(0, 25), rng.normal(0, 25), rng.uniform(0, 2 * np.pi))
@@ -176,21 +151,17 @@ def leads(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
 
 
 def pacemaker(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
-    """Draw the can of a pacemaker: a flat rounded box under the skin of the chest, seen on edge."""
+    """Draw a pacemaker: a flat rounded box under the skin of the chest, seen edge-on."""
     front = anatomy.deep(8) & ~anatomy.deep(25) & anatomy.band((0.12, 0.88), (0.0, 0.35))
     sheet = _sheet(anatomy, front, rng, rng.uniform(-0.9, 0.9))
-    if sheet is None:
-        return _nothing(anatomy)
     width, height = scale * rng.uniform(30, 50), scale * rng.uniform(6, 12)
     return sheet.moved(-width / 2, 0).rod(width, height)
 
 
 def port(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
-    """Draw an infusion port: a small can under the skin of the chest, with a ring of metal."""
+    """Draw an infusion port: a metal ring under the skin of the chest."""
     front = anatomy.deep(6) & ~anatomy.deep(22) & anatomy.band((0.15, 0.85), (0.0, 0.4))
     sheet = _sheet(anatomy, front, rng, rng.uniform(-0.9, 0.9))
-    if sheet is None:
-        return _nothing(anatomy)
     radius = scale * rng.uniform(6, 12)
     return sheet.ellipse(radius, 0.5 * radius) & ~sheet.ellipse(0.6 * radius, 0.2 * radius)
 
@@ -198,17 +169,13 @@ def port(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
 def coil(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
     """Draw an embolisation coil: a ball of wire in a vessel."""
     sheet = _sheet(anatomy, anatomy.deep(25) & ~anatomy.bone, rng, rng.uniform(0, np.pi))
-    if sheet is None:
-        return _nothing(anatomy)
     return sheet.ellipse(scale * rng.uniform(2, 7), scale * rng.uniform(2, 7))
 
 
 def nail(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
-    """Draw a nail in a long bone, solid or hollow, and sometimes the screw that locks it."""
+    """Draw an intramedullary nail, solid or hollow, sometimes with a locking screw."""
     where = anatomy.thick_bone & anatomy.band(_side(rng), (0.1, 0.9))
     sheet = _sheet(anatomy, where, rng, rng.uniform(0, np.pi))
-    if sheet is None:
-        return _nothing(anatomy)
     radius = scale * rng.uniform(4.5, 7)
     hollow = sheet.disc(0.45 * radius) if rng.random() < 0.5 else _nothing(anatomy)
     total = sheet.disc(radius) & ~hollow
@@ -218,20 +185,11 @@ def nail(anatomy: Anatomy, scale: float, rng: Rng) -> Mask:
     return total
 
 
-TRUNK = ("thorax", "abdomen", "pelvis")
-KINDS = {
-    "hip-stem": Kind(("pelvis",), hip_stem, ("CoCrMo", "Ti6Al4V", "steel316L"), (0.6, 2.0)),
-    "hip-cup": Kind(("pelvis",), hip_cup, ("CoCrMo", "Ti6Al4V"), (0.6, 2.0)),
-    "spine-screws": Kind(TRUNK, spine_screws, ("Ti6Al4V", "titanium", "steel316L"), (0.6, 1.8)),
-    "spine-rods": Kind(TRUNK, spine_rods, ("Ti6Al4V", "CoCrMo", "titanium"), (0.6, 1.8)),
-    "fillings": Kind(("head",), fillings, ("amalgam", "gold", "CoCrMo"), (0.6, 1.6)),
-    "clips": Kind(("head", *TRUNK), clips, ("titanium", "steel316L"), (0.7, 1.8)),
-    "plate": Kind(("head", *TRUNK), plate, ALLOYS, (0.6, 2.0)),
-    "sternal-wires": Kind(("thorax",), sternal_wires, ("steel316L",), (0.7, 1.8)),
-    "leads": Kind(("thorax",), leads, ("steel316L", "CoCrMo"), (0.7, 1.8)),
-    "pacemaker": Kind(("thorax",), pacemaker, ("titanium",), (0.6, 2.0)),
-    "nail": Kind(("pelvis",), nail, ("Ti6Al4V", "steel316L"), (0.6, 2.0)),
-    "port": Kind(("thorax",), port, ("titanium", "steel316L"), (0.6, 2.0)),
-    "coil": Kind(("head", "abdomen"), coil, ("gold", "steel316L"), (0.6, 2.5)),
+MAKERS: dict[str, Maker] = {
+    maker.__name__.replace("_", "-"): maker
+    for maker in (
+        *(hip_stem, hip_cup, spine_screws, spine_rods, fillings, clips, plate),
+        *(sternal_wires, leads, pacemaker, nail, port, coil),
+    )
 }
-"""All implants by name; each is drawn only into slices of its regions."""
+"""The maker of every kind in `kinds.KINDS`."""

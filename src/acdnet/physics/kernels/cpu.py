@@ -1,19 +1,19 @@
-"""The four loops of the projectors on CPUs, on lanes (see `symmetry`): rays, pixels, and the transpose of each.
+"""The four compiled loops of the projectors, on lanes (see `symmetry`): rays, pixels, and their transposes.
 
-`rays`: Joseph's line integral. In the first views every ray runs along y rather than x; in the row y it meets
+`rays`: Joseph's line integral. In the first views every ray runs along y rather than x; it crosses the row y at
 
     x = x_source + (y - y_source) slope,   slope = tan(fan angle - view angle),
 
-between two pixels. Only bins from `first` on belong to a view; a steeper ray is the mirror image of one in another.
+between two pixels. A view has only bins from `first` on; other rays are mirror images of rays in other views.
 
-`pixels`: back-projection. A pixel is seen at the depth U = 1 + (y cos a - x sin a) / R, relative to the centre, at
+`pixels`: back-projection. A pixel at the relative depth U = 1 + (y cos a - x sin a) / R is projected to
 
     s = (x cos a + y sin a) / U
 
-between two bins; what is found there counts with the weight U^-power.
+between two bins; the interpolated value has the weight U^-power.
 
-Positions are in double precision whatever the precision of the values. They are computed for a row at a time, in
-loops that compilers vectorise; then the lanes are moved. Rows and columns of an image that are empty are left out.
+Positions are always in double precision. They are computed for one row at a time in loops that compilers vectorise,
+before the lanes are read. Empty rows and columns of an image are skipped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from acdnet.physics.kernels.simd import gather, scatter
 
 @compile_loop(inline=True)
 def _met(slope, x_source, depth, first, low, high, index, near, far):  # type: ignore[no-untyped-def]
-    """Find the bins whose rays meet a row between the columns low and high, and between which pixels each does."""
+    """Find the bins whose rays cross a row between the columns low and high, and the pixels next to each crossing."""
     start = max(first, np.searchsorted(slope, (low - x_source) / depth, side="left"))
     stop = np.searchsorted(slope, (high - x_source) / depth, side="left")
     for b in range(start, stop):
@@ -77,7 +77,7 @@ def rays_transposed(lanes, slope, first, x_source, y_source, out, start, stop): 
 
 @compile_loop(inline=True)
 def _seen(n, y, cos, sin, radius, pitch, power, middle, bins, index, near, far):  # type: ignore[no-untyped-def]
-    """Find between which bins a view sees the pixels of a row, and their weights; nothing outside the detector."""
+    """Find the bins next to the projection of each pixel of a row, and their weights; 0 outside the detector."""
     half = 0.5 * (n - 1)
     for x in range(n):
         u = 1.0 / (1.0 + ((y - half) * cos - (x - half) * sin) / radius)
@@ -94,7 +94,7 @@ def _seen(n, y, cos, sin, radius, pitch, power, middle, bins, index, near, far):
 
 @compile_loop()
 def pixels(lanes, cos, sin, radius, pitch, power, out, start, stop):  # type: ignore[no-untyped-def]
-    """Add views (view, 1 + bin + 2, lane) up in an image (y, x, lane), its rows start..stop."""
+    """Sum views (view, 1 + bin + 2, lane) in an image (y, x, lane), its rows start..stop."""
     views, columns, _ = lanes.shape
     n = out.shape[1]
     middle, bins = 0.5 * (columns - 4) + 1.0, columns - 3

@@ -1,6 +1,6 @@
-"""Two vector instructions on lanes, the only inner loops of the projectors; they are each other's transpose.
+"""Two vector operations on lanes, transposes of each other: the innermost loops of the projectors.
 
-Compilers do not vectorise a loop over 16 lanes well when its arrays might overlap, so the vectors are spelt out.
+Compilers vectorise loops over 16 lanes badly if the arrays might overlap, so the vectors are written explicitly.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ scatter: Any = intrinsic(_scatter)
 
 
 class _Vectors:
-    """Writes instructions for vectors of `LANES` numbers of the type of the arrays."""
+    """Emits instructions for vectors of `LANES` numbers."""
 
     def __init__(self, context: Any, builder: Any, signature: Any) -> None:
         self.context, self.builder, self.signature = context, builder, signature

@@ -1,11 +1,11 @@
 r"""The eight symmetries of the square, used as lanes of a vector.
 
-Turning the image by 90 degrees turns the views by a quarter; mirroring it mirrors view and detector. The rays of
-all views are therefore the images, under four turns and four mirrored turns, of one eighth of them. An operator
-only treats that eighth, and treats the eight transformed copies of an image side by side: a sample that is
-computed once serves eight rays, and two images fill a vector of 16 numbers.
+Rotating the image by 90 degrees shifts the views by a quarter; mirroring it mirrors views and detector. Four rotations
+and four mirrored rotations of one eighth of the rays thus give all rays. An operator computes only that eighth, for the
+eight transformed copies of an image at once: a position that is computed once serves eight rays, and two images fill a
+vector of 16 numbers.
 
-With r a turn by 90 degrees, m the mirror x -> -x, and p(a, s) the projection of f at angle a and position s:
+With r a rotation by 90 degrees, m the mirror x -> -x, and p(a, s) the projection of f at angle a and position s:
 
     lane k      f(r^k .)      gives   p(a + k 90, s)
     lane 4 + k  f(r^k m .)    gives   p(k 90 - a, -s)
@@ -23,7 +23,7 @@ LANES = 16
 
 
 def image_lanes(images: Tensor, border: tuple[int, int] = (0, 0)) -> Tensor:
-    """Lay out B x n x n images as lanes, with zero columns before and after x."""
+    """Arrange B x n x n images as lanes, with zero columns before and after x."""
     before, after = border
     images = _even(images)
     B, n, _ = images.shape
@@ -37,7 +37,7 @@ def image_lanes(images: Tensor, border: tuple[int, int] = (0, 0)) -> Tensor:
 
 
 def image_from_lanes(lanes: Tensor, count: int) -> Tensor:
-    """Turn the lanes back and add them up: the transpose of `image_lanes` without border."""
+    """Transform the lanes back and sum them: the transpose of `image_lanes` without border."""
     blocks, n, _, _ = lanes.shape
     parts = lanes.unflatten(3, (2, 8)).permute(0, 3, 4, 2, 1)  # block, image, symmetry, x, y
     total = lanes.new_zeros(blocks, 2, n, n)
@@ -47,7 +47,7 @@ def image_from_lanes(lanes: Tensor, count: int) -> Tensor:
 
 
 def sinogram_lanes(sinograms: Tensor, views: int) -> Tensor:
-    """Lay out the rays of B x V x bins sinograms that belong to the first `views` views, as lanes."""
+    """Arrange the rays of B x V x bins sinograms as lanes of the first `views` views."""
     sinograms = _even(sinograms)
     B, V, bins = sinograms.shape
     quarters = sinograms.view(B // 2, 2, 4, V // 4, bins)
@@ -61,7 +61,7 @@ def sinogram_lanes(sinograms: Tensor, views: int) -> Tensor:
 
 
 def sinogram_from_lanes(lanes: Tensor, count: int, views: int) -> Tensor:
-    """Put rays back where they belong and add up what meets there: the transpose of `sinogram_lanes`."""
+    """Transform the lanes back and sum them: the transpose of `sinogram_lanes`."""
     blocks, given, bins, _ = lanes.shape
     parts = lanes.unflatten(3, (2, 8)).permute(0, 3, 4, 1, 2)  # block, image, symmetry, view, bin
     total = lanes.new_zeros(blocks, 2, 4, views // 4, bins)
@@ -72,5 +72,5 @@ def sinogram_from_lanes(lanes: Tensor, count: int, views: int) -> Tensor:
 
 
 def _even(stack: Tensor) -> Tensor:
-    """Add an empty picture where the number is odd."""
+    """Append zeros if the number is odd."""
     return stack if len(stack) % 2 == 0 else torch.cat([stack, torch.zeros_like(stack[:1])])

@@ -1,4 +1,4 @@
-"""The loops of `loops` once more as tensor operations, view by view, for devices that numba does not reach."""
+"""The loops of `cpu` as tensor operations, view by view, for other devices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def rays(image: Tensor, x: Tensor, out: Tensor) -> None:
-    """Add up the samples of one view: image (block, y, 1 + x + 2, lane), x (y, ray), out (block, ray, lane)."""
+    """Sum along the rays of one view: image (block, y, 1 + x + 2, lane), x (y, ray), out (block, ray, lane)."""
     index, near, far = _between(x, image.shape[2] - 2)
     samples = near * _rows(image, index) + far * _rows(image, index + 1)
     out += samples.unflatten(1, x.shape).sum(1)
@@ -37,7 +37,7 @@ def pixels_transposed(image: Tensor, s: Tensor, weight: Tensor, out: Tensor) -> 
 
 
 def _between(position: Tensor, end: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the cell before each position and the weights of the two around it; zero outside 0 <= position < end."""
+    """Return the cell before each position and the weights of it and the next; zero outside 0 <= position < end."""
     inside = (position >= 0) & (position < end)
     index = torch.where(inside, position, 0.0).long()
     w = position - index
