@@ -1,1 +1,1 @@
-"""The methods that ACDNet is compared with, all seen through one interface (`method`)."""
+"""ACDNet and the methods it is compared with, behind one interface (`method`)."""

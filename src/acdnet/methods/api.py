@@ -1,4 +1,4 @@
-"""Single steps for use from Python, on arrays in HU."""
+"""Single steps of a reduction in Python, on arrays in HU."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import ConfigError, InputRefused
-from acdnet.limits import as_mask, as_slice, check_not_inverted, check_pixel_mm
+from acdnet.limits import as_mask, as_slice, as_spacing_mm, check_not_inverted
 from acdnet.methods.acdnet import ACDNetMethod
-from acdnet.methods.metal import Mask, Segmentation
+from acdnet.methods.metal import Segmentation
 from acdnet.methods.metal import find_metal as find_in_slices
 from acdnet.methods.method import Reduction
 from acdnet.methods.registry import get_method
-from acdnet.physics.measurement import Image, Measurement
+from acdnet.physics.measurement import Measurement
+from acdnet.units import Image, Mask
 
 
 def find_metal(volume_hu: NDArray[Any], spacing_mm: Sequence[float], metal_threshold: float = 2500.0) -> Mask:
-    """Return where the metal of a volume is, n x H x W, or of a slice, H x W.
+    """Detect the metal of a volume, n x H x W, or of a slice, H x W.
 
-    `spacing_mm` is the distance of rows and columns; a distance of slices before them is allowed.
+    `spacing_mm` is the row and column spacing, optionally preceded by the slice spacing.
     """
     volume = np.asarray(volume_hu, np.float32)
     if volume.ndim not in (2, 3) or not volume.size:
-        raise InputRefused(f"the volume has the shape {volume.shape}; H x W or n x H x W is needed")
+        raise InputRefused(f"the volume has the shape {volume.shape}; it must be H x W or n x H x W")
     return find_in_slices(volume, _in_plane(spacing_mm), Segmentation(threshold_hu=metal_threshold))
 
 
 def li(slice_hu: NDArray[Any], mask: NDArray[Any], spacing_mm: Sequence[float]) -> Image:
-    """Correct a slice by linear interpolation over the metal trace; the metal stays as it is."""
+    """Correct a slice by linear interpolation of the metal trace; the metal is unchanged."""
     return _correct("li", slice_hu, mask, spacing_mm)
 
 
 def nmar(slice_hu: NDArray[Any], mask: NDArray[Any], spacing_mm: Sequence[float]) -> Image:
-    """Correct a slice by normalised metal artifact reduction; the metal stays as it is."""
+    """Correct a slice by normalised metal artifact reduction; the metal is unchanged."""
     return _correct("nmar", slice_hu, mask, spacing_mm)
 
 
@@ -46,14 +47,14 @@ def decompose(
     model: str = "default",
     device: str = "auto",
 ) -> Reduction:
-    """Reduce a slice by an ACDNet and return what it found on the way.
+    """Decompose a slice by an ACDNet.
 
-    The image is that of `acdnet.reduce`, but for the metal. `decomposition` has X, A, K, M and D * K of every stage, in
-    network units.
+    Outside the metal, the image equals that of `acdnet.reduce`. `decomposition` contains X, A, K, M and D * K of every
+    stage in network units.
     """
     method = get_method("acdnet" if model == "default" else model, device)
     if not isinstance(method, ACDNetMethod):
-        raise ConfigError(f"{model!r} is no model of ACDNet; only ACDNet decomposes an image")
+        raise ConfigError(f"{model!r} is not a model of ACDNet; only ACDNet decomposes images")
     return method.decompose([_measurement(slice_hu, mask, spacing_mm)])[0]
 
 
@@ -71,8 +72,5 @@ def _measurement(slice_hu: NDArray[Any], mask: NDArray[Any], spacing_mm: Sequenc
 
 
 def _in_plane(spacing_mm: Sequence[float]) -> tuple[float, float]:
-    if len(spacing_mm) not in (2, 3):
-        raise InputRefused(f"spacing_mm is {spacing_mm}; give rows and columns, or slices, rows and columns, in mm")
-    rows, columns = (float(mm) for mm in list(spacing_mm)[-2:])
-    check_pixel_mm((rows, columns), "spacing_mm")
+    rows, columns = as_spacing_mm(spacing_mm)[-2:]
     return rows, columns

@@ -1,10 +1,10 @@
-r"""BHC: what the metal adds to a ray is made proportional to its path through metal (after Verburg and Seco 2012).
+r"""BHC: make the contribution of metal to a ray proportional to its path through metal (after Verburg and Seco 2012).
 
 With P the path through metal in cm and d = sinogram - LI(sinogram), fit on the trace
 
     d ~ x_1 P + x_2 P^2 + x_3 P^3,
 
-and keep of the metal only the linear term:  sinogram + x_1 P - (x_1 P + x_2 P^2 + x_3 P^3).
+and keep only the linear term of the metal:  sinogram + x_1 P - (x_1 P + x_2 P^2 + x_3 P^3).
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from acdnet.physics.measurement import Image, Measurement
+from acdnet.physics.measurement import Measurement
+from acdnet.units import Image
 
 DEGREE = 3
 
 
 def bhc(measurement: Measurement) -> Image:
-    """Correct the hardening by metal and reconstruct."""
+    """Correct beam hardening by metal and reconstruct."""
     if not measurement.metal.any():
         return measurement.reconstruct(measurement.sinogram)
     return measurement.reconstruct(_corrected(measurement, measurement.path))

@@ -11,11 +11,12 @@ from acdnet.methods.li import li
 from acdnet.methods.method import BaseMethod, Reduction
 from acdnet.methods.nmar import nmar, nmar_raw
 from acdnet.methods.trace_fit import trace_fits
-from acdnet.physics.measurement import Image, Measurement, prepare
+from acdnet.physics.measurement import Measurement, prepare
+from acdnet.units import Image
 
 
 def one_by_one(function: Callable[[Measurement], Image]) -> Callable[[Sequence[Measurement]], list[Image]]:
-    """Let a function of one slice take several."""
+    """Extend a function of one slice to several."""
     return lambda measurements: [function(one) for one in measurements]
 
 
@@ -26,11 +27,11 @@ FUNCTIONS: dict[str, Callable[[Sequence[Measurement]], list[Image]]] = {
     "nmar-raw": one_by_one(nmar_raw),
     "tracefit": trace_fits,
 }
-"""Each takes measurements and returns images on the square, in HU."""
+"""Each maps measurements to images on the square, in HU."""
 
 
 class ClassicalMethod(BaseMethod):
-    """A method that learned nothing. A corrected image that came with the slice is taken as it is."""
+    """A classical method. Precomputed images of a measurement are used as they are."""
 
     def __init__(self, name: str, label: str, device: str = "cpu") -> None:
         self.name, self.label, self.function = name, label, FUNCTIONS[name]
@@ -48,10 +49,10 @@ class ClassicalMethod(BaseMethod):
 
 
 class InputMethod(BaseMethod):
-    """No correction: the slice as scanned, for comparison."""
+    """The uncorrected slice, for comparison."""
 
     name, label = "input", "Input"
 
     def batch(self, measurements: Sequence[Measurement]) -> list[Reduction]:
-        """Return the slices as they are."""
+        """Return the slices unchanged."""
         return [Reduction(one.slice_hu) for one in measurements]

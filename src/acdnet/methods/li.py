@@ -1,8 +1,9 @@
-"""LI: the trace of the metal is interpolated linearly, view by view (Kalender et al. 1987)."""
+"""LI: interpolate the metal trace linearly, view by view (Kalender et al. 1987)."""
 
 from __future__ import annotations
 
-from acdnet.physics.measurement import Image, Measurement
+from acdnet.physics.measurement import Measurement
+from acdnet.units import Image
 
 
 def li(measurement: Measurement) -> Image:

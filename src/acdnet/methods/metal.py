@@ -1,11 +1,11 @@
-"""Where the metal is. One threshold is what the paper takes; this is what real images need.
+"""Detect metal. The paper uses one threshold; real images need more.
 
-1. Seeds: pixels above the threshold (2500 HU). Dense bone, enamel and contrast medium stay below.
-2. Growth: what touches seeds and is above `FLOOR_HU` and above a share of the brightest pixel nearby. For a bright
-   metal that is its true edge, half way up; for one that a 12-bit scanner cuts off at 3071 HU it is the plateau.
-3. Holes: the inside of a large implant can be so starved of photons that it is darker than its rim.
-4. Small and not very bright: noise or dense bone, unless the slices above or below have metal there too.
-5. Through the slices: where there is metal above or below, a little less than the threshold is enough.
+1. Seeds: pixels above the threshold (2500 HU). Dense bone, enamel and contrast medium are below.
+2. Growth: pixels connected to seeds, above `FLOOR_HU` and above a share of the brightest pixel nearby: up to half
+   height at a bright edge, up to the end of the plateau for metal clipped at 3071 HU (12 bits).
+3. Holes: photon starvation can make the inside of a large implant darker than its rim.
+4. Small and moderately bright pieces are noise or dense bone, unless an adjacent slice has metal there.
+5. Next to metal in adjacent slices, a slightly lower threshold applies.
 """
 
 from __future__ import annotations
@@ -14,42 +14,41 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import ndimage
 
 from acdnet.errors import ConfigError, check_limits
-
-Mask = NDArray[np.bool_]
+from acdnet.units import AIR_HU, Image, Mask
 
 FLOOR_HU = 2200.0
-"""Nothing darker is metal: compact bone and most enamel stay below."""
+"""Darker pixels are not metal: compact bone and most enamel are below."""
 PARTIAL_SHARE = 0.9
-"""Share of the threshold that is enough for metal where the slices above or below have metal."""
+"""Share of the threshold that applies next to metal in adjacent slices."""
 EDGE_SHARE = 0.6
-"""Metal ends where the image falls below this share of the brightest pixel nearby."""
+"""Metal ends below this share of the brightest pixel nearby."""
 NEARBY_MM = 4.0
 REACH_MM = 6.0
-"""How far growth goes from a seed."""
+"""Maximum distance of growth from a seed."""
 HOLE_HU = 600.0
-"""A hole whose median is brighter belongs to the metal; one of tissue or air does not."""
+"""Holes with a brighter median belong to the metal; holes of tissue or air do not."""
 SMALL_MM2 = 12.0
 SOWN_MM2 = 3.0
 SURE_HU = 3000.0
-"""A piece that is smaller, or has fewer seeds (enamel with a speck of noise), must be so bright or go on next door."""
+"""Smaller pieces, or those with fewer seeds (enamel with noise), must be this bright or continue in an adjacent
+slice."""
 LEAST_PIXELS = 2
 EIGHT = np.ones((3, 3), bool)
 
 
 @dataclass(frozen=True)
 class Segmentation:
-    """How metal is found: `auto` as this module says, `threshold` as in the paper: all above the threshold."""
+    """How metal is detected: `auto` as described above, `threshold` as in the paper: all pixels above the threshold."""
 
     kind: str = "auto"
     threshold_hu: float = 2500.0
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ConfigError(f"no segmentation {self.kind!r}; there are {', '.join(KINDS)}")
+            raise ConfigError(f"segmentation is {self.kind!r}; choose one of {', '.join(KINDS)}")
         check_limits(self, {"threshold_hu": (500.0, 30_000.0)})
 
 
@@ -58,30 +57,30 @@ KINDS = ("auto", "threshold")
 
 @dataclass(frozen=True)
 class Candidates:
-    """What one slice says about its metal by itself. Only the window that has any is kept, for a whole series."""
+    """The metal of one slice before adjacent slices are considered; only the window that contains any is stored."""
 
     shape: tuple[int, int]
     window: tuple[slice, slice]
     sure: Mask
-    """Metal, whatever the other slices say."""
+    """Metal regardless of adjacent slices."""
     small: Mask
-    """Metal if it goes on above or below."""
+    """Metal if it continues in an adjacent slice."""
     maybe: Mask
-    """Too dark for a seed; metal if there is metal above or below."""
+    """Too dark for a seed; metal next to metal in an adjacent slice."""
 
     def whole(self, name: str) -> Mask:
-        """Return one of the masks in the size of the slice."""
+        """Return one of the masks at the size of the slice."""
         out = np.zeros(self.shape, bool)
         out[self.window] = getattr(self, name)
         return out
 
 
 def find_metal(
-    slices: Sequence[NDArray[np.float32]] | NDArray[np.float32],
+    slices: Sequence[Image] | Image,
     spacing_mm: tuple[float, float],
     how: Segmentation | None = None,
 ) -> Mask:
-    """Return the metal of slices that lie above each other, n x H x W, or of one slice, H x W."""
+    """Detect the metal of adjacent slices, n x H x W, or of one slice, H x W."""
     how = how or Segmentation()
     if isinstance(slices, np.ndarray) and slices.ndim == 2:
         return next(through_slices([candidates(slices, spacing_mm, how)]))
@@ -89,10 +88,10 @@ def find_metal(
     return np.stack(list(through_slices(found)))
 
 
-def candidates(hu: NDArray[np.float32], spacing_mm: tuple[float, float], how: Segmentation) -> Candidates:
-    """Judge one slice. What is not finite is taken for as bright as the brightest: some programs mark metal so."""
+def candidates(hu: Image, spacing_mm: tuple[float, float], how: Segmentation) -> Candidates:
+    """Segment one slice. Values that are not finite, with which some programs mark metal, count as the brightest."""
     finite = np.isfinite(hu)
-    image = hu if finite.all() else np.where(finite, hu, hu[finite].max(initial=-1000.0))
+    image = hu if finite.all() else np.where(finite, hu, hu[finite].max(initial=AIR_HU))
     seeds = image > how.threshold_hu
     shape = (seeds.shape[0], seeds.shape[1])
     possible = seeds if how.kind == "threshold" else image > min(FLOOR_HU, how.threshold_hu)
@@ -116,21 +115,21 @@ def candidates(hu: NDArray[np.float32], spacing_mm: tuple[float, float], how: Se
 
 
 def through_slices(found: Sequence[Candidates]) -> Iterator[Mask]:
-    """Settle what one slice leaves open by its neighbours, slice by slice."""
+    """Decide doubtful pixels by the adjacent slices; yield the masks."""
     for n, here in enumerate(found):
-        beside = [found[m] for m in (n - 1, n + 1) if 0 <= m < len(found) and found[m].shape == here.shape]
+        adjacent = [found[m] for m in (n - 1, n + 1) if 0 <= m < len(found) and found[m].shape == here.shape]
         sure, small, maybe = (here.whole(name) for name in ("sure", "small", "maybe"))
-        if not beside or not (small.any() or maybe.any()):
+        if not adjacent or not (small.any() or maybe.any()):
             yield sure
             continue
-        certain = np.logical_or.reduce([other.whole("sure") for other in beside])
-        bright = np.logical_or.reduce([certain, *(other.whole("small") for other in beside)])
+        certain = np.logical_or.reduce([other.whole("sure") for other in adjacent])
+        bright = np.logical_or.reduce([certain, *(other.whole("small") for other in adjacent)])
         goes_on = _touching(small, small & ndimage.binary_dilation(bright, EIGHT))
         yield sure | goes_on | (maybe & certain)
 
 
 def _crop(mask: Mask, spacing_mm: tuple[float, float]) -> tuple[slice, slice]:
-    """Return the window that holds a mask with room around it."""
+    """Return the window around a mask with a margin."""
     found = ndimage.find_objects(mask.astype(np.int8))[0]
     rooms = [round((REACH_MM + NEARBY_MM) / mm) + 2 for mm in spacing_mm]
     rows, columns = (
@@ -140,7 +139,7 @@ def _crop(mask: Mask, spacing_mm: tuple[float, float]) -> tuple[slice, slice]:
 
 
 def _touching(mask: Mask, seeds: Mask) -> Mask:
-    """Keep the pieces of a mask that hold a seed."""
+    """Keep the pieces of a mask that contain a seed."""
     pieces, count = ndimage.label(mask, EIGHT)
     held = np.zeros(count + 1, bool)
     held[np.unique(pieces[seeds])] = True
@@ -148,8 +147,8 @@ def _touching(mask: Mask, seeds: Mask) -> Mask:
     return np.asarray(held[pieces])
 
 
-def _by_size(mask: Mask, seeds: Mask, image: NDArray[np.float32], pixel_mm: float) -> tuple[Mask, Mask]:
-    """Part the pieces whose seeds are many or bright enough from those that are not."""
+def _by_size(mask: Mask, seeds: Mask, image: Image, pixel_mm: float) -> tuple[Mask, Mask]:
+    """Separate pieces with enough or bright enough seeds from the others."""
     pieces, count = ndimage.label(mask, EIGHT)
     if not count:
         return mask, mask.copy()
@@ -162,7 +161,7 @@ def _by_size(mask: Mask, seeds: Mask, image: NDArray[np.float32], pixel_mm: floa
     return np.r_[False, enough][pieces], np.r_[False, ~enough][pieces]
 
 
-def _without_holes(mask: Mask, image: NDArray[np.float32]) -> Mask:
+def _without_holes(mask: Mask, image: Image) -> Mask:
     holes, count = ndimage.label(ndimage.binary_fill_holes(mask) & ~mask)
     if not count:
         return mask

@@ -1,4 +1,4 @@
-"""What a method of metal artifact reduction is: a measurement in, a reduction out."""
+"""The interface of a method of metal artifact reduction: a measurement in, a reduction out."""
 
 from __future__ import annotations
 
@@ -7,60 +7,58 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from acdnet.physics.measurement import Measurement
+from acdnet.units import Image as Image
 
 if TYPE_CHECKING:
+    from acdnet.config import NetworkConfig
     from acdnet.model.acdnet import Decomposition
-    from acdnet.weights.card import Training
-
-Image = NDArray[np.float32]
+    from acdnet.weights.card import Card, Training
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """What a method made of a slice, on the pixels of the scan."""
+    """The result for a slice, on the pixels of the scan."""
 
     image_hu: Image
-    """The corrected image. Under the metal its values have no meaning: files and pictures keep the metal as it was."""
+    """The corrected image. Values in the metal have no meaning; outputs keep the original metal."""
     expected_error_hu: Image | None = None
-    """The error that a network expects of itself; 0 in the metal."""
+    """The error that the network expects; 0 in the metal."""
     decomposition: Decomposition | None = None
-    """What an ACDNet found on the way, if it was asked for."""
+    """The decomposition by an ACDNet, on request."""
 
 
 class Method(Protocol):
     """A method of metal artifact reduction."""
 
     name: str
-    """What it is called on the command line."""
+    """The name on the command line."""
     label: str
-    """What it is called in tables and reports."""
+    """The name in tables and reports."""
     parameters: int
-    """How many numbers it learned; 0 for classical methods."""
+    """Number of parameters; 0 for classical methods."""
     weights: str
-    """SHA-256 of the weights of a network; empty for classical methods."""
+    """SHA-256 of the weights; empty for classical methods."""
     starts_from: str
-    """The corrected image that a network is given, as tables name it; empty where there is none."""
+    """The corrected image that a network starts from, as named in tables; empty if there is none."""
     training: Training | None
-    """What a network has seen."""
+    """The training of a network, if known."""
     device: torch.device
-    """Where rays and images are computed."""
+    """The device that computes rays and images."""
 
     def __call__(self, measurement: Measurement) -> Reduction:
         """Reduce one slice."""
         ...
 
     def batch(self, measurements: Sequence[Measurement]) -> list[Reduction]:
-        """Reduce several slices; on a GPU this is faster than one after the other."""
+        """Reduce several slices; on a GPU this is faster than one at a time."""
         ...
 
 
 class BaseMethod(ABC):
-    """A method written for several slices at a time."""
+    """A method that implements `batch`."""
 
     name: str
     label: str
@@ -77,3 +75,14 @@ class BaseMethod(ABC):
     @abstractmethod
     def batch(self, measurements: Sequence[Measurement]) -> list[Reduction]:
         """Reduce several slices."""
+
+
+class NetworkMethod(BaseMethod):
+    """A method with a trained network."""
+
+    def describe(self, config: NetworkConfig, label: str, card: Card | None, device: str) -> None:
+        """Set the attributes that tables and reports show."""
+        self.name, self.device = config.network, torch.device(device)
+        self.label = f"{label} ({card.name})" if card else label
+        self.parameters, self.weights = config.count_parameters(), card.sha256 if card else ""
+        self.training = card.training if card else None

@@ -1,17 +1,17 @@
-r"""Trace correction: rays that miss the metal are sound, and get back what a network took from them.
+r"""Trace correction: restore what a network removed from rays that miss the metal.
 
-Metal spoils the rays that meet it. A correction X of the slice Y that also changes other rays has mostly mistaken
-tissue for artifact. With P the projection, and I = 1 outside metal,
+Metal affects only rays that meet it. Where a correction X of the slice Y changes other rays, the network has mostly
+mistaken tissue for artifact. With P the projection, and I = 1 outside metal,
 
-    d = P I . (Y - X)                  what the correction took from each ray; LI of it across the metal's trace
-    d = smooth + fine                  each of them limited, ray by ray
-    X' = X + c FBP(smooth + fine)      c a little above 1, as small things have no part in what is interpolated
+    d = P I . (Y - X)                  removed from each ray; interpolated (LI) across the metal trace
+    d = smooth + fine                  each limited, ray by ray
+    X' = X + c FBP(smooth + fine)      c above 1, since small structures are lost in the interpolated rays
 
-Small things near metal come back, since most of their rays miss the metal, and so do bones. Rays that graze the metal
-see its blurred edge, so the trace is taken wider. Images are cut off below air, which spreads a part of strong streaks
-over all rays; that part is broad, or larger than what small things contribute to a ray, hence the limits.
+This restores bones, and small structures near metal, since most of their rays miss the metal. Rays that graze the metal
+meet its blurred edge, so the trace is widened. Images are clipped below air, which spreads a part of strong streaks
+over all rays; this part is broad, or larger than the contribution of small structures to a ray, hence the limits.
 
-`python -m benchmarks.trace_correction` measures the gain, and where the step does harm.
+`python -m benchmarks.trace_correction` measures the gain and the cases in which the step does harm.
 """
 
 from __future__ import annotations
@@ -27,27 +27,28 @@ from torch import Tensor
 from acdnet.physics.fbp import fbp
 from acdnet.physics.filters import gaussian
 from acdnet.physics.geometry import FanBeam
-from acdnet.physics.measurement import Image, Mask, difference_hu
+from acdnet.physics.measurement import difference_hu
 from acdnet.physics.projector import project
 from acdnet.physics.trace import interpolate
-from acdnet.units import WATER_MU
+from acdnet.units import WATER_MU, Image, Mask
 
 REACH_MM = 3.0
 """Distance from the metal up to which rays belong to its trace."""
 SHARE_OF_VIEWS = 1 / 2
-"""Share of the views that are projected; with all of them next to nothing is gained."""
+"""Share of the views that are projected; using all of them gains almost nothing."""
 SMOOTH_DEGREES, SMOOTH_BINS = 4.5, 8.0
-"""Standard deviations of the Gaussian that makes the smooth part."""
+"""Standard deviations of the Gaussian that yields the smooth part."""
 SMOOTH_LIMIT, FINE_LIMIT = 0.01, 0.05
-"""What a ray gets back at most, as line integrals: 0.5 mm of water, and 2.6 mm. A lesion (4 mm, 40 HU) has 0.003."""
+"""Limits per ray as line integrals: 0.5 mm and 2.6 mm of water. A lesion (4 mm, 40 HU) has 0.003."""
 GAIN = 1.2
-"""c. Chosen on validation pairs: lesions near metal keep more, and nothing else is changed by more than 0.1 HU."""
+"""c, chosen on validation pairs: it preserves more of the lesions near metal and changes other scores by at most 0.1
+HU."""
 
 
 def given_back(
     taken: Sequence[Image], metals: Sequence[Mask], geometry: FanBeam, device: torch.device | str = "cpu"
 ) -> list[Image]:
-    """Return what is given back of Y - X for slices of one geometry; in HU. Without metal that is all of it."""
+    """Return the part of Y - X that is restored, for slices of one geometry in HU; all of it without metal."""
     with_metal = [n for n, metal in enumerate(metals) if metal.any()]
     back = [np.array(image, np.float32) for image in taken]
     if not with_metal:
@@ -74,11 +75,11 @@ def _limited_parts(d: Tensor, trace: Tensor, geometry: FanBeam) -> Tensor:
 
 
 def widen(metal: Mask, pixel_mm: float) -> Image:
-    """Widen the metal, by one pixel at least; 1 inside, 0 outside."""
+    """Dilate the metal by at least one pixel; 1 inside, 0 outside."""
     away = distance_transform_edt(~metal)
     return np.asarray(away <= max(1.0, REACH_MM / pixel_mm), np.float32)
 
 
 def limited(values: Tensor, limit: float) -> Tensor:
-    """Return values as they are where they are small, and never more than the limit."""
+    """Limit values smoothly; small values are almost unchanged."""
     return values / (1.0 + (values / limit).square()).sqrt()

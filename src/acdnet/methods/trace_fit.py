@@ -1,21 +1,20 @@
-r"""Trace fit: what the metal adds to its rays is fitted and subtracted; the tissue that is left in them is kept.
+r"""Trace fit: fit and subtract the contribution of metal to its rays, and keep that of tissue.
 
-LI discards whatever was measured in the trace, yet much of it is sound. With n the projection of a prior image, zero at
-first, L = n + LI(p - n) is what the rays would measure without metal, and P their path through metal. What hardening,
-blur and clipping by the metal add, d = p - L, is smooth in P and L. It is fitted on the trace, robustly, by few terms
-(s is the longest path):
+LI discards all measurements in the trace, although many are usable. With n the projection of a prior image, initially
+zero, L = n + LI(p - n) estimates the rays without metal; P is their path through metal. The contribution of metal,
+d = p - L, is smooth in P and L. It is fitted robustly on the trace by a few terms (s is the longest path):
 
     d ~ x_1 + x_2 P + sum_k x_k exp(-P / s_k) + x_6 P L + x_7 P exp(-3 P / s) L        s_k = s / 2, s / 4, s / 8
 
-What remains of d is tissue that L missed, and noise. A Wiener filter keeps the part r that neighbouring rays agree on.
-Where rays ended in the metal nothing is left to keep, so the slice itself decides how much of r is added:
+The residual of d is tissue missing in L, and noise. A Wiener filter keeps the part r that neighbouring rays agree on.
+Rays absorbed by the metal carry no information, so the share of r is chosen for each slice:
 
     X = FBP(L) + lambda FBP(r),  lambda in [0, 1] the largest with (nearly) the smoothest tissue
 
-The prior is X itself with all tissue set to water, as in NMAR, so that bones and air need no interpolation. It is found
-in a few passes with every other ray, on pixels twice as wide. FBP(r) is computed that way in the end, too, without its
-finest detail, much of which is noise. The constants were chosen on simulated training pairs of the clinical protocol,
-by the RMSE of soft tissue.
+The prior is X with all tissue set to water, as in NMAR, so that bones and air need no interpolation. It is computed in
+a few passes with half of the views and bins, on pixels twice as wide. The final FBP(r) is also computed at this
+resolution; its finest detail is mostly noise. The constants minimise the RMSE of soft tissue on simulated training
+pairs of the clinical protocol.
 """
 
 from __future__ import annotations
@@ -31,42 +30,42 @@ from torch.nn import functional as F
 from acdnet.physics.fbp import Variant, fbp
 from acdnet.physics.filters import box_mean, gaussian
 from acdnet.physics.geometry import FanBeam
-from acdnet.physics.measurement import Image, Measurement, by_geometry, prepare
+from acdnet.physics.measurement import Measurement, by_geometry, prepare
 from acdnet.physics.projector import project
 from acdnet.physics.trace import interpolate
-from acdnet.units import WATER_MU, hu_from_mu, mu_from_hu
+from acdnet.units import WATER_MU, Image, hu_from_mu, mu_from_hu
 
 PASSES = 2
-"""In which the prior is found; a third gains one per cent."""
+"""Passes that compute the prior; a third gains 1 %."""
 WATER_HU, PRIOR_PIXELS = 417.0, 0.7
-"""Tissue within this range of water is set to water in the prior; the rest is smoothed by this many wide pixels."""
+"""Tissue within this distance from 0 HU becomes water in the prior, after smoothing by this many wide pixels."""
 ROUNDS = 3
-"""Of weighted least squares: rays that the terms do not describe count less in the next round."""
+"""Rounds of weighted least squares; rays with large residuals have less weight in the next round."""
 CAUCHY = 2 * 1.4826
-"""Medians of the absolute residual (1.4826 of them are a standard deviation) at which a ray counts half."""
+"""Multiple of the median absolute residual at which a ray has half weight; 1.4826 medians are a standard deviation."""
 FALLING, FALLING_WITH_TISSUE = (2, 4, 8), 3
-"""How fast terms fall with the path: factors of e on the longest one."""
+"""Decay rates of the exponential terms: factors of e over the longest path."""
 NEIGHBOURS, AROUND = (3, 3), (33, 5)
-"""Views and bins: rays that are averaged, and rays over which the powers of signal and noise are averaged."""
+"""Views and bins of the windows of the Wiener filter: for the signal, and for the powers of signal and noise."""
 BORDERS = ("wrap", "nearest")
-"""Of a sinogram: the last view is followed by the first."""
+"""Borders of a sinogram: the last view is followed by the first."""
 NOISE_WEIGHT = 3.0
-"""Without raw data the noise of neighbouring rays is not independent: they were projected from one image."""
+"""Noise of neighbouring rays is correlated, since they are projected from an image."""
 SHARES = np.linspace(0.0, 1.0, 11)
-"""Values of lambda that are tried."""
+"""Candidate values of lambda."""
 NEARLY = 1.01
-"""Tissue counts as smoothest with one per cent more: grain alone makes the exact minimum too small."""
+"""Accepted roughness relative to the minimum: noise alone makes the lambda of the exact minimum too small."""
 TISSUE_HU, CLIP_HU = (-300.0, 200.0), 300.0
-"""Tissue that takes part, and the HU beyond which edges count no more."""
+"""Range of tissue that is evaluated, and the value at which edges are clipped."""
 SMOOTH_PIXELS = 0.75
-"""Against grain, before steps are measured."""
+"""Smoothing against noise before the roughness is measured."""
 AWAY = 3
-"""Side of a square in wide pixels: tissue with metal in its square does not take part in the choice of lambda."""
+"""Side of a square in wide pixels: tissue with metal inside this square is not evaluated."""
 
 
 @dataclass(frozen=True)
 class TraceRays:
-    """What was measured, the path through metal in cm, and the trace: views x bins; and the metal, on the pixels."""
+    """Measured rays, path through metal in cm and trace, views x bins; and the metal as an image."""
 
     p: Tensor
     P: Tensor
@@ -77,12 +76,12 @@ class TraceRays:
 
 
 def trace_fit(measurement: Measurement) -> Image:
-    """Fit the metal's part of the trace, subtract it and reconstruct."""
+    """Fit and subtract the contribution of metal, and reconstruct."""
     return trace_fits([measurement])[0]
 
 
 def trace_fits(measurements: Sequence[Measurement]) -> list[Image]:
-    """Fit the traces of several slices; those of one geometry are projected and reconstructed together."""
+    """Correct several slices; those of one geometry are processed together."""
     prepare(measurements)
     with_trace = [n for n, one in enumerate(measurements) if one.metal.any() and bool(one.trace.any())]
     images = {n: one.reconstruct(one.interpolated()) for n, one in enumerate(measurements) if n not in with_trace}
@@ -109,14 +108,14 @@ def _fit(measurements: Sequence[Measurement]) -> list[Image]:
 
 
 def _with_share(image: Image, r: Tensor, rays: TraceRays) -> Image:
-    """Add as much of r, an image on wide pixels, as leaves the tissue nearly smoothest."""
+    """Add lambda r, with r on wide pixels."""
     X = torch.from_numpy(image).to(r)
     lam = share(resized(X, r.shape), r, rays.metal)
     return np.asarray((X + lam * resized(r, X.shape)).cpu().numpy())
 
 
 def _first_images(rays: Sequence[TraceRays], n: Sequence[Tensor]) -> list[Tensor]:
-    """Return X in HU for priors whose projections are n."""
+    """Return X in HU, given the projections n of the priors."""
     sinograms = []
     for one, lines in zip(rays, n, strict=True):
         L = filled(one, lines)
@@ -143,21 +142,21 @@ def filled(rays: TraceRays, n: Tensor) -> Tensor:
 
 
 def prior(hu: Tensor, metal: Tensor) -> Tensor:
-    """Set all tissue to water, and the metal too; return 1/cm."""
+    """Set tissue and metal to water; return 1/cm."""
     smooth = gaussian(torch.where(metal, 0.0, hu), (PRIOR_PIXELS, PRIOR_PIXELS))
     return mu_from_hu(torch.where(smooth.abs() < WATER_HU, 0.0, smooth)).clamp(min=0.0)
 
 
-# every other ray, on pixels twice as wide -----------------------------------------------------------------------------
+# half of the views and bins, pixels twice as wide ---------------------------------------------------------------------
 
 
 def every_other(rays: TraceRays) -> TraceRays:
-    """Return the slice with half of its views, half of its bins and pixels twice as wide."""
+    """Halve the number of views and bins, and double the pixel size."""
     g = rays.geometry
     p, P, trace = (thinned(values) for values in (rays.p, rays.P, rays.trace.float()))
     size = (g.size + 1) // 2
     pixel_cm, bin_cm = g.pixel_cm * g.size / size, 2 * g.bin_cm
-    if p.shape == rays.p.shape:  # they cannot be halved
+    if p.shape == rays.p.shape:  # their numbers cannot be halved
         size, pixel_cm, bin_cm = g.size, g.pixel_cm, g.bin_cm
     half = replace(g, size=size, pixel_cm=pixel_cm, views=p.shape[0], bins=p.shape[1], bin_cm=bin_cm)
     metal = resized(rays.metal.float(), (size, size)) > 0
@@ -165,7 +164,7 @@ def every_other(rays: TraceRays) -> TraceRays:
 
 
 def thinned(rays: Tensor) -> Tensor:
-    """Average views by pairs, and take every other bin, the central one among them; a fan needs views by eights."""
+    """Average pairs of views and take every other bin, including the central one; views must stay a multiple of 8."""
     views, bins = rays.shape
     if views % 16 or bins % 2 == 0:
         return rays
@@ -173,7 +172,7 @@ def thinned(rays: Tensor) -> Tensor:
 
 
 def between(rays: Tensor, geometry: FanBeam) -> Tensor:
-    """Find all rays of a geometry between those that were left by `thinned`."""
+    """Interpolate all rays of a geometry from those of `thinned`."""
     if rays.shape == geometry.sinogram_shape:
         return rays
     before, after = rays.roll(1, 0), rays.roll(-1, 0)
@@ -184,13 +183,13 @@ def between(rays: Tensor, geometry: FanBeam) -> Tensor:
 
 
 def resized(image: Tensor, size: tuple[int, ...] | torch.Size) -> Tensor:
-    """Bring an image of the same field to other pixels."""
+    """Resample an image to another pixel size."""
     found: Tensor = F.interpolate(image[None, None], tuple(size), mode="bilinear", antialias=True)
     return found[0, 0]
 
 
 def _to_hu(mu: Tensor) -> Tensor:
-    """Return a difference of images in HU."""
+    """Convert a difference of images from 1/cm to HU."""
     return mu * (1000.0 / WATER_MU)
 
 
@@ -198,7 +197,7 @@ def _to_hu(mu: Tensor) -> Tensor:
 
 
 def fit_residual(d: Tensor, P: Tensor, L: Tensor, trace: Tensor) -> Tensor:
-    """Return what the terms leave of d on the trace; 0 outside."""
+    """Return the residual of the fit of d on the trace; 0 outside."""
     P, L, d = (values[trace].double() for values in (P, L, d))
     s = P.max().clamp(min=1e-6)
     falling = (torch.exp(-P * k / s) for k in FALLING)
@@ -210,7 +209,7 @@ def fit_residual(d: Tensor, P: Tensor, L: Tensor, trace: Tensor) -> Tensor:
 
 
 def _robust_residual(A: Tensor, d: Tensor) -> Tensor:
-    """Return d - A x, with x by least squares under Cauchy's weights; a small ridge settles terms that are alike."""
+    """Return d - A x, with x by least squares with Cauchy weights; a small ridge regularises collinear terms."""
     weight, left = torch.ones_like(d), d
     for _ in range(ROUNDS):
         AtA = A.T @ (A * weight[:, None])
@@ -222,7 +221,7 @@ def _robust_residual(A: Tensor, d: Tensor) -> Tensor:
 
 
 def kept(left: Tensor, trace: Tensor) -> Tensor:
-    """Return what neighbouring rays of the trace agree on, less the more they differ (Wiener)."""
+    """Return the part of the residual that neighbouring rays of the trace agree on (Wiener filter)."""
     inside = box_mean(trace.float(), NEIGHBOURS, BORDERS).clamp(min=1e-3)
     smooth = torch.where(trace, box_mean(left, NEIGHBOURS, BORDERS) / inside, 0.0)
     noise = box_mean((left - smooth).square(), AROUND, BORDERS) * float(NOISE_WEIGHT / np.prod(NEIGHBOURS))
@@ -230,11 +229,11 @@ def kept(left: Tensor, trace: Tensor) -> Tensor:
     return (1.0 - noise / signal).clamp(min=0.0) * smooth
 
 
-# how much of it -------------------------------------------------------------------------------------------------------
+# the share lambda -----------------------------------------------------------------------------------------------------
 
 
 def share(image: Tensor, addition: Tensor, metal: Tensor) -> float:
-    """Choose how much of an addition to take: as much as leaves the tissue nearly as smooth as it can become."""
+    """Choose lambda: the largest share of the addition with nearly the smoothest tissue."""
     near = box_mean(metal.float(), (AWAY, AWAY)) > 1e-6
     tissue = ((image > TISSUE_HU[0]) & (image < TISSUE_HU[1]) & ~near)[:-1, :-1]
     if not tissue.any():
@@ -246,7 +245,7 @@ def share(image: Tensor, addition: Tensor, metal: Tensor) -> float:
 
 
 def _roughness(image: Tensor, where: Tensor) -> Tensor:
-    """Return the total variation."""
+    """Return the mean total variation."""
     image = image.clamp(-CLIP_HU, CLIP_HU)
     steps = image.diff(dim=0).abs()[:, :-1] + image.diff(dim=1).abs()[:-1]
     return steps[where].double().mean()

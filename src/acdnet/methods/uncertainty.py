@@ -1,33 +1,29 @@
-"""How far to trust a result: the error that a model expects of itself, in HU, for every pixel.
+"""The error that a model expects, in HU, for every pixel.
 
-Two things tell: the residual of the decomposition, Y - X - A (what the model could explain neither as image nor as
-artifact), and how much its image still moved over the last stages. Both are smoothed and added up. How well this ranks
-pixels by their true error is measured by `python -m benchmarks.uncertainty`.
+It is a weighted sum of two smoothed quantities: the residual Y - X - A, which the model explains neither as image nor
+as artifact, and the spread of the image over the last stages. `python -m benchmarks.trust` measures how well it ranks
+pixels by their true error.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from acdnet.model.acdnet import Decomposition
 from acdnet.physics.filters import gaussian
-from acdnet.units import HU_PER_UNIT
-
-Image = NDArray[np.float32]
-Mask = NDArray[np.bool_]
+from acdnet.units import HU_PER_UNIT, Image, Mask
 
 LAST_STAGES = 3
 SMOOTH_PIXELS = 2.0
 RESIDUAL_SHARE, SPREAD_SHARE = 1.3, 3.2
-"""HU of expected error for each HU of residual and of spread; fitted to the mean |error| of 26 held-out pairs of the
-clinical protocol with the default model, trace correction included (`python -m benchmarks.uncertainty --fit`)."""
+"""HU of expected error per HU of residual and of spread; fitted to the mean |error| of the default model on 26 held-out
+pairs of the clinical protocol (`python -m benchmarks.trust --fit`)."""
 
 
 def expected_error(found: Decomposition, Y: Tensor, metal: Mask) -> Image:
-    """Return the expected error of a slice in HU; 0 in the metal, which is copied."""
+    """Return the expected error of a slice in HU; 0 in the metal."""
     residual, spread = signs(found, Y, metal)
     return np.where(metal, np.float32(0.0), RESIDUAL_SHARE * residual + SPREAD_SHARE * spread).astype(np.float32)
 

@@ -1,4 +1,4 @@
 """The networks that ACDNet is compared with: CNNMAR, DuDoNet, DSCMAR and DuDoNet++.
 
-For most of them no code was published that runs; docs/comparison.md says what is known and what is assumed here.
+Most have no working published code; docs/comparison.md states what is known and what is assumed.
 """

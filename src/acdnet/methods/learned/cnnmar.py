@@ -11,7 +11,7 @@ from acdnet.config import CNNMARConfig
 
 
 class CNNMAR(nn.Module):
-    """B x 3 x H x W (measured, BHC, LI; 1/cm) in, B x 1 x H x W out."""
+    """Map B x 3 x H x W (uncorrected, BHC, LI; 1/cm) to B x 1 x H x W."""
 
     def __init__(self, config: CNNMARConfig) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-r"""The dual-domain networks: DuDoNet, DSCMAR and DuDoNet++. `trace` tells where a ray meets metal.
+r"""The dual-domain networks: DuDoNet, DSCMAR and DuDoNet++. `trace` is 1 for rays through metal.
 
 DuDoNet     S = trace . f(S_LI, trace) + (1 - trace) . S_LI     X = X_LI + g(FBP(S), X_LI)
 DuDoNet++   S = trace . f(S_Y, path)   + (1 - trace) . S_Y      X = FBP(S) + g(FBP(S), Y, metal)
@@ -21,7 +21,7 @@ from acdnet.methods.learned.sinogram_net import SinogramNet
 
 
 class DualResult(NamedTuple):
-    """What a dual-domain network makes of a slice, and what its loss looks at on the way."""
+    """The output of a dual-domain network, with the intermediate results of its loss."""
 
     image: Tensor
     sinogram: Tensor
@@ -30,10 +30,10 @@ class DualResult(NamedTuple):
 
 
 class DualNetwork(nn.Module, ABC):
-    """A network in each domain; what goes into which, and in which order, is the method."""
+    """A network in each domain; subclasses define their inputs and order."""
 
     periodic = False
-    """Whether the sinogram network knows that the last view comes before the first."""
+    """Whether the sinogram network continues the last view with the first."""
     image_network: type[ImageNet] = ImageNet
 
     def __init__(self, config: DualConfig) -> None:

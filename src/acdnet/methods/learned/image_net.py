@@ -1,4 +1,4 @@
-"""The network in the image that the dual-domain methods share: a U-Net of five levels."""
+"""The image network of the dual-domain methods: a U-Net of five levels."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from torch.nn import functional as F
 from acdnet.config import DualConfig
 
 LEVELS = 4
-"""Times that the image is halved."""
+"""Number of times that the image is halved."""
 
 
 def double(before: int, after: int) -> nn.Sequential:
-    """Make two convolutions with batch normalisation: by the slice's own statistics, as in training, where it is alone.
-
-    Fixed statistics would be others than those it learnt with.
-    """
+    """Return two convolutions with batch normalisation by the statistics of the slice, as in training."""
     return nn.Sequential(
         nn.Conv2d(before, after, 3, padding=1),
         nn.BatchNorm2d(after, track_running_stats=False),
@@ -30,7 +27,7 @@ def double(before: int, after: int) -> nn.Sequential:
 
 
 class ImageNet(nn.Module):
-    """B x 2 x H x W in, the change of the image out. It begins with no change at all."""
+    """Map B x 2 x H x W to a change of the image, initially 0."""
 
     def __init__(self, config: DualConfig) -> None:
         super().__init__()
@@ -51,32 +48,32 @@ class ImageNet(nn.Module):
         return [double(before, after) for before, after in pairwise(w)]
 
     def enter(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what the last level up is given again, and what goes down."""
+        """Return the skip connection of the last level, and the input of the next."""
         x = self.first(images)
         return x, x
 
     def forward(self, images: Tensor) -> Tensor:
         height, width = images.shape[-2:]
         images = F.pad(images, (0, -width % 2**LEVELS, 0, -height % 2**LEVELS), mode="replicate")
-        again, x = self.enter(images)
-        kept = [again]
+        skip, x = self.enter(images)
+        kept = [skip]
         for block in self.down:
             x = block(F.max_pool2d(x, 2))
             kept.append(x)
         x = kept.pop()
         for block in self.up:
-            beside = kept.pop()
-            above = F.interpolate(x, size=beside.shape[-2:], mode="bilinear", align_corners=True)
-            x = block(torch.cat((beside, above), 1))
+            skip = kept.pop()
+            above = F.interpolate(x, size=skip.shape[-2:], mode="bilinear", align_corners=True)
+            x = block(torch.cat((skip, above), 1))
         change: Tensor = self.last(x)
         return change[..., :height, :width]
 
 
 class ThreeImageNet(ImageNet):
-    """B x 3 x H x W in (reconstruction, measured image, metal): DuDoNet++'s, whose wiring is assumed.
+    """Map B x 3 x H x W (reconstruction, uncorrected image, metal): the network of DuDoNet++, its wiring assumed.
 
-    Three stems of their own: reconstruction with metal, measured image, metal. The last two are added; together with
-    the first they go down, and the first alone is seen again by the last level up.
+    It has three stems: reconstruction with metal, uncorrected image, metal. The last two are added and concatenated
+    with the first; the skip connection of the last level carries the first alone.
     """
 
     def make_first(self, width: int) -> nn.Module:

@@ -1,31 +1,29 @@
-r"""A slice with metal in both domains, as tensors: what the dual-domain networks are given.
+r"""The input of the dual-domain networks: a slice with metal in both domains, as tensors.
 
-Images are in units of water (mu / 0.192 per cm), B x 1 x H x W; sinograms are line integrals, B x 1 x views x bins, as
-if every slice were as wide as the benchmark's, 15.36 cm: networks see the same numbers whatever the size of a pixel. A
-reconstruction that is part of a network has to carry gradients, so the way back is written down here once more:
+Images are in units of water (mu / 0.192 per cm), B x 1 x H x W. Sinograms are line integrals, B x 1 x views x bins,
+scaled as if every slice were as wide as the benchmark's, 15.36 cm, so that they do not depend on the pixel size. The
+reconstruction carries gradients:
 
-    X = FBP(q / shrunk) + grain,  grain = fade . (Y - FBP(p)) where p was projected from Y, and 0 where it was measured
+    X = FBP(q / shrunk) + grain,  grain = fade . (Y - FBP(p)) if p was projected from Y, and 0 if it was measured
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from acdnet.physics.fbp import Variant, fbp
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.measurement import Measurement, attenuation
 from acdnet.physics.projector import project
-from acdnet.units import MU_CEILING, WATER_MU
+from acdnet.units import MU_CEILING, WATER_MU, Image
 
 
 @dataclass(frozen=True)
 class Observed:
-    """A slice as it was measured, and its LI correction."""
+    """A measured slice and its LI correction."""
 
     Y: Tensor
     X_li: Tensor
@@ -38,13 +36,13 @@ class Observed:
     path: Tensor
     """Path through metal of every ray."""
     grain: Tensor
-    """What reconstructing a projected image loses; 0 where there were raw data."""
+    """Detail lost by reconstructing a projected image; 0 with raw data."""
     geometry: FanBeam
     variant: Variant
 
     @property
     def shrunk(self) -> float:
-        """By what line integrals in cm are multiplied."""
+        """Scale of the line integrals."""
         return FanBeam.benchmark(self.geometry.size).pixel_cm / self.geometry.pixel_cm
 
     def reconstruct(self, sinogram: Tensor) -> Tensor:
@@ -61,25 +59,25 @@ class Observed:
         return replace(self, **{name: getattr(self, name).to(device) for name in names})
 
 
-def water_units(hu: NDArray[np.float32]) -> Tensor:
-    """Bring a slice in HU to units of water, nothing below air: 1 x 1 x H x W."""
+def water_units(hu: Image) -> Tensor:
+    """Convert a slice from HU to units of water, at least 0: 1 x 1 x H x W."""
     return attenuation(hu)[None, None] / WATER_MU
 
 
-def to_hu(image: Tensor) -> NDArray[np.float32]:
-    """Bring an image in units of water, 1 x 1 x H x W, back to HU."""
-    hu: NDArray[np.float32] = (1000.0 * (image[0, 0].detach().cpu() - 1.0)).numpy()
+def to_hu(image: Tensor) -> Image:
+    """Convert an image in units of water, 1 x 1 x H x W, to HU."""
+    hu: Image = (1000.0 * (image[0, 0].detach().cpu() - 1.0)).numpy()
     return hu
 
 
 def _path(measurement: Measurement) -> Tensor:
-    """Return the path of every ray through the metal, cm; of all rays of the trace, which widens projected metal."""
+    """Return the path through metal in cm; rays of the trace that only graze the metal get a tenth of a pixel."""
     path = measurement.path
     return torch.where(measurement.trace, path.clamp(min=measurement.geometry.pixel_cm / 10), path)
 
 
-def observe(measurement: Measurement, li: NDArray[np.float32] | None = None) -> Observed:
-    """Make a measured slice what networks are given; `li` is its LI correction in HU, if it is known already."""
+def observe(measurement: Measurement, li: Image | None = None) -> Observed:
+    """Return the input of the networks; `li` is the LI correction in HU, if known."""
     S_li = measurement.interpolated()
     metal = torch.from_numpy(measurement.metal).float()
     if li is None:

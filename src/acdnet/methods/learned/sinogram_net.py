@@ -1,7 +1,7 @@
-"""The network in the sinogram that the dual-domain methods share.
+"""The sinogram network of the dual-domain methods.
 
-Five convolutions that halve the sinogram, five that bring it back; at every level the network is told anew how much
-of a cell is metal: the trace (or the path through metal), averaged down to that level.
+Five convolutions halve the sinogram, five restore its size. Every level on the way down also takes the trace (or the
+path through metal), averaged to its resolution.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from acdnet.config import DualConfig
 
 LEVELS = 5
 WRAP = 5 * 2**LEVELS
-"""Views that are continued from the other end of a full turn, at each end: as far as an output sees."""
+"""Views added at each end from the other end of the full turn: half the receptive field."""
 
 
 class SinogramNet(nn.Module):
-    """B x 1 x views x bins sinogram and metal in, sinogram out. `periodic`: the last view is followed by the first."""
+    """Map sinogram and metal, B x 1 x views x bins, to a sinogram; if `periodic`, the views form a circle."""
 
     def __init__(self, config: DualConfig, periodic: bool = False) -> None:
         super().__init__()
@@ -37,12 +37,12 @@ class SinogramNet(nn.Module):
 
     def forward(self, sinogram: Tensor, metal: Tensor) -> Tensor:
         views, bins = sinogram.shape[-2:]
-        x, told = self._padded(sinogram), self._padded(metal)
+        x, m = self._padded(sinogram), self._padded(metal)
         sizes, kept = [x.shape[-2:]], []
-        x = torch.cat((x, told), 1)
+        x = torch.cat((x, m), 1)
         for conv in self.down:
-            x, told = F.leaky_relu(conv(x), 0.2), F.avg_pool2d(told, 2)
-            x = torch.cat((x, told), 1)
+            x, m = F.leaky_relu(conv(x), 0.2), F.avg_pool2d(m, 2)
+            x = torch.cat((x, m), 1)
             sizes.append(x.shape[-2:])
             kept.append(x)
         x = kept.pop()
@@ -54,10 +54,7 @@ class SinogramNet(nn.Module):
         return x[..., first : first + views, :bins]
 
     def _padded(self, sinogram: Tensor) -> Tensor:
-        """Continue the views round the turn, if wanted, and fill both sides up to a multiple of the last level's cell.
-
-        Bins are filled with zeros, which is what rays beside the patient see.
-        """
+        """Continue the views around the turn if periodic, and pad both sides with zeros to a multiple of 2^LEVELS."""
         if self.periodic:
             wrap = min(WRAP, sinogram.shape[-2])
             sinogram = torch.cat((sinogram[..., -wrap:, :], sinogram, sinogram[..., :wrap, :]), -2)
