@@ -1,8 +1,8 @@
-"""The same numbers, faster. Importing it makes every ACDNet of this process compute its operators by FFT.
+"""Faster implementations with the same results. Importing this package makes every ACDNet use operators by FFT.
 
-`fft_wcd` the operators of Eq. (2) · `inference` a trained network made ready for use · `training` blocks with fixed
-statistics · `winograd`, `small_conv`, `upsample_add` convolutions for CPUs · `jit` compiled loops · `malloc` memory
-that is kept · `device` the choice of a device.
+`fft_wcd`: the operators of Eq. (2) · `inference`: a trained network for inference · `training`: blocks with fixed batch
+statistics · `winograd`, `small_conv`, `upsample_add`: parts of networks on CPUs · `jit`: compiled loops · `malloc`:
+retained memory · `device`: the choice of a device.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""The operators of `acdnet.model.wcd` by real FFTs of zero-padded images.
 
-The numbers are the same as by direct convolution, at a cost that does not grow with the size of the kernels. The
-gradient of each operator is made of the other two.
+The results equal those of direct convolution, at a cost independent of the kernel size. The gradient of each operator
+consists of the other two.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Lags(torch.autograd.Function):
 
 def _synthesise(C: Tensor, M: Tensor) -> Tensor:
     size = _padded(M, C.shape[-1])
-    turned = C.flip(-2, -1)  # correlating is convolving with the kernel turned by half a turn
+    turned = C.flip(-2, -1)  # correlation is convolution with the flipped kernel
     spectrum = (_of_maps(M, size) * _of_kernels(turned, size)).sum(dim=1, keepdim=True)
     return _central(_irfft(spectrum, size), M, C)
 
@@ -108,7 +108,7 @@ def _rfft(x: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 class _Known(threading.local):
-    """The maps whose spectrum was wanted last, in this thread, and the spectrum."""
+    """The last maps of this thread and their spectrum."""
 
     maps: weakref.ref[Tensor] | None = None
     size: tuple[int, int] = (0, 0)
@@ -119,9 +119,9 @@ _known = _Known()
 
 
 def _of_maps(M: Tensor, size: tuple[int, int]) -> Tensor:
-    """Return the same as `_rfft`; in inference it is kept, as a stage needs it of the same maps three times.
+    """Transform the maps; inference caches the result, since a stage needs it three times.
 
-    Nobody may change maps in place there.
+    Inference must therefore not modify maps in place.
     """
     if not torch.is_inference_mode_enabled():
         return _rfft(M, size)
@@ -131,7 +131,7 @@ def _of_maps(M: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def _of_kernels(C: Tensor, size: tuple[int, int]) -> Tensor:
-    """Return the same as `_rfft`, for kernels: nearly all of it would be zeros, and two matrix products are faster."""
+    """Transform the kernels by two matrix products, which are faster than an FFT of mostly zeros."""
     (H, W), p = size, C.shape[-1]
     rows, columns = _waves(H, p, C.dtype, C.device), _waves(W, p, C.dtype, C.device)[: W // 2 + 1]
     return rows @ (C.to(rows.dtype) @ columns.T)
@@ -139,8 +139,8 @@ def _of_kernels(C: Tensor, size: tuple[int, int]) -> Tensor:
 
 @lru_cache(maxsize=16)
 def _waves(length: int, p: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Return the first p columns of the matrix of a Fourier transform."""
-    with torch.inference_mode(mode=False):  # what is kept has to serve training, too
+    """Return the first p columns of the Fourier matrix."""
+    with torch.inference_mode(mode=False):  # the cached tensor must also work in training
         turns = torch.outer(torch.arange(length), torch.arange(p)).remainder(length).double() / length
         waves = torch.polar(torch.ones_like(turns), -2 * math.pi * turns)
         return waves.to(device, dtype.to_complex())
@@ -152,6 +152,6 @@ def _irfft(spectrum: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def _central(full: Tensor, image: Tensor, kernel: Tensor) -> Tensor:
-    """Cut a full convolution down to the pixels of the image."""
+    """Crop a full convolution to the pixels of the image."""
     c = kernel.shape[-1] // 2
     return full[..., c : c + image.shape[-2], c : c + image.shape[-1]].contiguous()

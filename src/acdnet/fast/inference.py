@@ -1,13 +1,13 @@
-"""The same network, made ready to be used: batch normalisation folded, best memory layout, no gradients.
+"""A network prepared for inference: batch normalisation folded, best memory layout, no gradients.
 
-Everything that only infers goes through `InferenceACDNet`. The equations stay where they are (`stage`, `start`,
-`acdnet`); only the proximal networks of X and M are replaced by faster ones that compute the same.
+All inference uses `InferenceACDNet`. The equations stay in `model`; only the proximal networks of X and M are replaced
+by faster equivalents.
 """
 
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -25,11 +25,11 @@ SIMD_LANES = 16
 """Channels that fill one vector register of a CPU."""
 
 TOLERATED_WASTE = 0.2
-"""Empty lanes per channel up to which direct convolution is faster than Winograd's."""
+"""Empty lanes per channel up to which direct convolution is faster than Winograd's algorithm."""
 
 
 class FoldedBlock(nn.Module):
-    """`ResidualBlock` in evaluation mode: two convolutions that carry their normalisation within."""
+    """`ResidualBlock` in evaluation mode: two convolutions with folded normalisation."""
 
     def __init__(self, block: ResidualBlock) -> None:
         super().__init__()
@@ -43,14 +43,14 @@ class FoldedBlock(nn.Module):
 
 
 class InPlaceBlock(FoldedBlock):
-    """`FoldedBlock` on a CPU: its image is overwritten."""
+    """`FoldedBlock` on a CPU; overwrites its input."""
 
     def forward(self, x: Tensor) -> Tensor:
         return add_up_(x, self.conv2(self.conv1(down(x, self.factor)).relu_()), self.factor)
 
 
 class JoinedProxX(nn.Module):
-    """`ProxX` with folded blocks, channels last. Between calls X and P stay in one image; X is put into it anew."""
+    """`ProxX` with folded blocks, channels last. X and P share one tensor between calls; X is replaced in it."""
 
     def __init__(self, prox: ProxX) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class JoinedProxX(nn.Module):
 
 
 class WinogradProxX(nn.Module):
-    """`ProxX` of one image on a CPU. Between calls, X and P together stay in the layout of `winograd`."""
+    """`ProxX` of one image on a CPU. X and P stay in the layout of `winograd` between calls."""
 
     def __init__(self, prox: ProxX) -> None:
         super().__init__()
@@ -100,9 +100,9 @@ class PlanarProxM(nn.Module):
 
 
 class InferenceACDNet(nn.Module):
-    """A trained ACDNet for inference only, on the device of the model it is made from; it cannot be trained or moved.
+    """A trained ACDNet for inference on the device of the original model; it cannot be trained or moved.
 
-    On a CPU the images of a batch go one by one: memory stays that of one.
+    On a CPU, the images of a batch are processed one by one, which limits the memory.
     """
 
     def __init__(self, model: ACDNet) -> None:
@@ -116,22 +116,18 @@ class InferenceACDNet(nn.Module):
         fold(self.network)
 
     def train(self, mode: bool = True) -> InferenceACDNet:  # noqa: ARG002
-        """Stay in evaluation mode; there is no other."""
+        """Stay in evaluation mode, the only mode."""
         return self
 
     def _apply(self, *_: Any, **__: Any) -> InferenceACDNet:
-        raise TypeError("a network made ready for inference cannot be moved; move the ACDNet it is made from")
+        raise TypeError("a network for inference cannot be moved; move the ACDNet before converting it")
 
     @torch.inference_mode()
     def forward(self, Y: Tensor, X_li: Tensor, I: Tensor, details: bool = False) -> Decomposition:
         self.network.check_inputs(Y, X_li, I)
         if not self.one_by_one:
-            return self._run(Y, X_li, I, details)
-        return join([self._run(*one, details) for one in zip(Y.split(1), X_li.split(1), I.split(1), strict=True)])
-
-    def _run(self, Y: Tensor, X_li: Tensor, I: Tensor, details: bool) -> Decomposition:
-        result: Decomposition = self.network(Y, X_li, I, details)
-        return result
+            return cast(Decomposition, self.network(Y, X_li, I, details))
+        return join([self.network(*one, details) for one in zip(Y.split(1), X_li.split(1), I.split(1), strict=True)])
 
 
 def fold(network: ACDNet) -> ACDNet:
@@ -145,9 +141,9 @@ def _on_cpu(module: nn.Module) -> bool:
 
 
 def _wastes_lanes(model: ACDNet) -> bool:
-    """Tell whether direct convolution would leave much of the vector registers empty, as 33 channels in 3 x 16 do.
+    """Tell whether direct convolution would leave many lanes empty, as 33 channels in 3 x 16 lanes do.
 
-    Winograd's way is written for one grid alone.
+    The Winograd trunk supports no coarser grids.
     """
     channels = 1 + model.config.N_p
     return model.config.coarse == 0 and -channels % SIMD_LANES > channels * TOLERATED_WASTE

@@ -1,4 +1,4 @@
-"""Loops compiled by numba, and threads to run them in."""
+"""Loops compiled by numba, and threads to run them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import torch
 from numba import njit
 
 FAST_MATH = {"contract", "reassoc"}
-"""Sums may be reordered, but NaN and infinity keep their meaning: what is not finite has to be seen as such."""
+"""Sums may be reordered, but NaN and infinity keep their meaning, so that they are detected."""
 
 
 def compile_loop(inline: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a loop; keep the result for the next start where there is a place to write it.
+    """Compile a loop, cached on disk if possible.
 
-    Loops that call loops want them inlined: the vectoriser then sees their strides.
+    `inline` loops that are called by other loops: the vectoriser then sees their strides.
     """
     options: dict[str, Any] = {
         "nogil": True,
@@ -31,16 +31,16 @@ def compile_loop(inline: bool = False) -> Callable[[Callable[..., Any]], Any]:
     def decorate(function: Callable[..., Any]) -> Any:
         try:
             return njit(cache=True, **options)(function)
-        except RuntimeError:  # no folder to write to, as in a container that may only be read
+        except RuntimeError:  # no writable folder, as in a read-only container
             return njit(**options)(function)
 
     return decorate
 
 
 def in_threads(work: Callable[[int], None], workers: int) -> None:
-    """Call work(0) .. work(workers - 1) in as many threads that use one core each, torch included.
+    """Call work(0) .. work(workers - 1) in as many threads, each limited to one core, also in torch.
 
-    A single one is called right here: threads that have one core each do not wait for each other.
+    A single call runs in the calling thread.
     """
     if workers == 1:
         work(0)
@@ -49,7 +49,7 @@ def in_threads(work: Callable[[int], None], workers: int) -> None:
 
 
 def shared_out(count: int, loop: Callable[[int, int], None]) -> None:
-    """Call loop(first, last) for consecutive shares of range(count), one share a thread of torch."""
+    """Call loop(first, last) for consecutive shares of range(count), one per thread of torch."""
     workers = min(torch.get_num_threads(), count)
     if workers <= 1:
         loop(0, count)
@@ -62,10 +62,10 @@ def shared_out(count: int, loop: Callable[[int, int], None]) -> None:
 def _pool(workers: int) -> ThreadPoolExecutor:
     before = torch.get_num_threads()
     pool = ThreadPoolExecutor(workers, "acdnet", initializer=torch.set_num_threads, initargs=(1,))
-    list(pool.map(lambda _: time.sleep(0.01), range(workers)))  # start them all now
-    torch.set_num_threads(before)  # what a worker sets is also the default of threads yet to come
+    list(pool.map(lambda _: time.sleep(0.01), range(workers)))  # start all threads now
+    torch.set_num_threads(before)  # the setting of a worker is also the default of later threads
     return pool
 
 
-if hasattr(os, "register_at_fork"):  # a forked process has the pool, but not its threads
+if hasattr(os, "register_at_fork"):  # a forked process inherits the pool without its threads
     os.register_at_fork(after_in_child=_pool.cache_clear)

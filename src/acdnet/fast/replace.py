@@ -1,4 +1,4 @@
-"""Replace the parts of a network by faster ones."""
+"""Replace modules of a network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Old = TypeVar("Old", bound=nn.Module)
 
 
 def replace_modules(parent: nn.Module, old: type[Old], new: Callable[[Old], nn.Module]) -> None:
-    """Replace every module of one type, at any depth, by what `new` makes of it."""
+    """Replace every module of a type, at any depth, by `new(module)`."""
     for name, child in parent.named_children():
         if isinstance(child, old):
             setattr(parent, name, new(child))

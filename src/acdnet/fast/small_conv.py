@@ -1,8 +1,8 @@
 """3 x 3 convolutions of few channels on CPUs, plane by plane, for the proximal networks of M.
 
-Libraries give a vector register to the channels of a pixel, and six of them leave most of it empty. Here registers hold
-neighbouring pixels of a row. Planes lie in zeros one pixel wide; three of them are computed at a time, so that a pixel
-that was read serves three sums.
+Libraries fill vector registers with the channels of a pixel; six channels leave them mostly empty. Here registers hold
+neighbouring pixels of a row. Planes have a border of zeros; three output planes are computed at a time, so that each
+pixel is read once for three sums.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from torch import Tensor, nn
 from acdnet.fast.jit import compile_loop, shared_out
 
 TOGETHER = 3
-"""Planes that are computed at a time; `_rows` is written for three."""
+"""Output planes computed at a time; `_rows` is written for three."""
 
 Floats = NDArray[np.float32]
 
 
 class PlanarTrunk:
-    """Residual blocks x <- relu(x + conv(relu(conv(x)))) of one image, 1 x channels x H x W to the same."""
+    """Residual blocks x <- relu(x + conv(relu(conv(x)))) of one image, 1 x channels x H x W."""
 
     def __init__(self, blocks: Sequence[tuple[nn.Conv2d, nn.Conv2d]]) -> None:
         self.blocks = [(_weights(first), _weights(second)) for first, second in blocks]
@@ -41,7 +41,7 @@ class PlanarTrunk:
 
 
 def _weights(conv: nn.Conv2d) -> tuple[Floats, Floats]:
-    """Return kernels and biases, for a number of planes that can be computed `TOGETHER`; further ones are zero."""
+    """Return kernels and biases, padded with zeros to a multiple of `TOGETHER` planes."""
     assert conv.bias is not None
     channels = conv.out_channels
     more = -channels % TOGETHER
@@ -57,14 +57,14 @@ def convolve(x: Floats, weights: tuple[Floats, Floats], out: Floats, skip: bool)
 
 @compile_loop(inline=True)
 def _nine(kernels: Floats, o: int, c: int) -> Any:
-    """Return the numbers of a kernel, to be kept in registers."""
+    """Return the weights of a kernel, to be held in registers."""
     k = kernels[o, c]
     return k[0, 0], k[0, 1], k[0, 2], k[1, 0], k[1, 1], k[1, 2], k[2, 0], k[2, 1], k[2, 2]
 
 
 @compile_loop(inline=True)
 def _around(a: Floats, b: Floats, c: Floats, j: int) -> Any:
-    """Return the pixels of three rows that a kernel covers."""
+    """Return the pixels of three rows under a kernel."""
     return a[j], a[j + 1], a[j + 2], b[j], b[j + 1], b[j + 2], c[j], c[j + 1], c[j + 2]
 
 
@@ -76,10 +76,10 @@ def _dot(k: Any, p: Any) -> Any:
 
 @compile_loop()
 def _put(sums: Floats, row: Floats, skip: bool) -> None:
-    """Put the sums of a row where they belong."""
+    """Rectify the sums of a row and store them."""
     for j in range(len(sums)):
         value = sums[j] + row[j + 1] if skip else sums[j]
-        row[j + 1] = np.float32(0.0) if value < 0 else value  # what is not a number stays none
+        row[j + 1] = np.float32(0.0) if value < 0 else value  # NaN stays NaN
 
 
 @compile_loop()

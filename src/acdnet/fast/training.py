@@ -1,7 +1,7 @@
-"""Residual blocks for training with fixed statistics: batch normalisation becomes part of the convolutions.
+"""Residual blocks for training with fixed statistics: batch normalisation is folded into the convolutions.
 
-The gradient reaches the weights of both. Convolutions may use bfloat16, which CPUs with the instructions for it compute
-up to twice as fast; everything between two convolutions keeps its precision.
+Both receive gradients. Convolutions can use bfloat16, up to twice as fast on CPUs that support it; all other operations
+keep their precision.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from acdnet.model.residual import ResidualBlock, down, up
 
 
 class FoldedTrainingBlock(ResidualBlock):
-    """`ResidualBlock` with the same weights under the same names."""
+    """A `ResidualBlock` with the same parameter names."""
 
     def __init__(self, block: ResidualBlock, bfloat16: bool) -> None:
         nn.Module.__init__(self)
@@ -27,11 +27,11 @@ class FoldedTrainingBlock(ResidualBlock):
         return F.relu(x + up(self._normalised(self.conv2, self.norm2, inner), self.factor, x))
 
     def _normalised(self, conv: nn.Conv2d, norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
-        """Convolve and normalise; at once where the statistics are fixed."""
+        """Convolve and normalise, in one step if the statistics are fixed."""
         dtype = torch.bfloat16 if self.short and self.training else x.dtype
         if norm.training:
             assert conv.bias is not None
-            bias = conv.bias.detach() + 0.0 * conv.bias  # its gradient is 0; Adam would follow rounding errors
+            bias = conv.bias.detach() + 0.0 * conv.bias  # gradient 0, else Adam would follow rounding errors
             normal: Tensor = norm(F.conv2d(x.to(dtype), conv.weight.to(dtype), bias.to(dtype), padding=1).to(x.dtype))
             return normal
         weight, bias = _folded(conv, norm)
@@ -39,12 +39,12 @@ class FoldedTrainingBlock(ResidualBlock):
 
 
 def fold_for_training(network: nn.Module, bfloat16: bool = False) -> None:
-    """Let all residual blocks of a network fold statistics that are fixed, in place."""
+    """Replace all residual blocks of a network, in place."""
     replace_modules(network, ResidualBlock, lambda block: FoldedTrainingBlock(block, bfloat16))
 
 
 def _folded(conv: nn.Conv2d, norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
-    """Return weight and bias of a convolution with the normalisation in them."""
+    """Return weight and bias of a convolution with folded normalisation."""
     assert norm.running_mean is not None
     assert norm.running_var is not None
     assert conv.bias is not None

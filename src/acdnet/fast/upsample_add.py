@@ -1,7 +1,7 @@
 """relu(x + up(f)) in one pass over x, in place: the end of a residual block on CPUs.
 
-`up` is that of `acdnet.model.residual`, bilinear. A row of f is interpolated along itself first, into a buffer that
-stays in the cache; every row of x then gets a mean of two such rows. Images are stored channels last.
+`up` is the bilinear interpolation of `acdnet.model.residual`. Rows of f are interpolated horizontally into a buffer
+that stays in the cache; each row of x then adds the weighted mean of two such rows. Images are channels last.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Array = NDArray[np.float32]
 
 
 def add_up_(x: Tensor, f: Tensor, factor: int) -> Tensor:
-    """Add f, on pixels `factor` times as wide, to x, and cut off what is negative; B x channels x H x W."""
+    """Add f, on pixels `factor` times as wide, to x and rectify, in place; B x channels x H x W."""
     f = f.contiguous(memory_format=torch.channels_last)
     for one, coarse in zip(_rows(x), _rows(f), strict=True):
         shared_out(len(one), lambda first, last, a=one, b=coarse: _add_rows(a, b, factor, first, last))  # type: ignore[misc]
@@ -27,7 +27,7 @@ def add_up_(x: Tensor, f: Tensor, factor: int) -> Tensor:
 
 
 def _rows(images: Tensor) -> list[Array]:
-    """Return every image as an array of H x W x channels that shares its memory."""
+    """Return each image as a view of H x W x channels."""
     last = images.permute(0, 2, 3, 1)
     assert last.is_contiguous()
     return [image.numpy() for image in last]
@@ -35,7 +35,7 @@ def _rows(images: Tensor) -> list[Array]:
 
 @compile_loop(inline=True)
 def _place(i: int, factor: int, count: int) -> Any:
-    """Return the two wide pixels beside the centre of a narrow one, and the share of the second."""
+    """Return the two wide pixels next to the centre of a narrow one, and the weight of the second."""
     place = max((i + 0.5) / factor - 0.5, 0.0)
     before = int(place)
     return before, min(before + 1, count - 1), np.float32(place - before)
@@ -75,4 +75,4 @@ def _add_rows(x: Array, f: Array, factor: int, first: int, last: int) -> None:
         out = x[i].reshape(width * channels)
         for k in range(width * channels):
             value = out[k] + upper[k] + share * (lower[k] - upper[k])
-            out[k] = np.float32(0.0) if value < 0 else value  # what is not a number stays none
+            out[k] = np.float32(0.0) if value < 0 else value  # NaN stays NaN

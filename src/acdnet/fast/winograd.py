@@ -5,13 +5,13 @@ Winograd (1980), as chosen by Lavin and Gray (2016),
 
     output tile = A^T [ (G g G^T) . (B^T d B) ] A
 
-takes 36 products per pair of channels instead of 144. The products are one small matrix product for each of
-the 36 positions in the tile, over all tiles of a band; that part is left to the BLAS of torch, and the two
-transforms (additions only) are compiled by numba. A band of tiles is transformed, multiplied and transformed
-back while it lies in the cache, so that memory stays bounded whatever the size of the image.
+takes 36 products per pair of channels instead of 144. For each of the 36 positions in a tile they form one small matrix
+product over all tiles of a band, computed by the BLAS of torch; the two transforms (additions only) are compiled by
+numba. A band of tiles is transformed, multiplied and transformed back while it is in the cache, which also bounds the
+memory.
 
-Packed layout: channels x (4 R + 2) x 4 Q. An image row with one zero column before it is stored by
-phase, x mod 4 = 0, 1, 2, 3, each Q long, so that both transforms run along contiguous memory.
+Packed layout: channels x (4 R + 2) x 4 Q. A row, with one zero column before it, is stored by phase, x mod 4 = 0, 1, 2,
+3, each Q long, so that both transforms read contiguous memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from acdnet.fast.jit import compile_loop, in_threads
 Floats = NDArray[np.float32]
 
 TILES_PER_BAND = 420
-"""Tiles worked on at a time by one thread: enough for the matrix product to be fast, few enough for the cache."""
+"""Tiles per band and thread: enough for fast matrix products, few enough for the cache."""
 
 # fmt: off
 G = np.array([[ 1/4,     0,    0],
@@ -41,7 +41,7 @@ G = np.array([[ 1/4,     0,    0],
 
 
 def pack(image: Tensor) -> Tensor:
-    """Bring C x H x W into the packed layout."""
+    """Convert C x H x W to the packed layout."""
     C, H, W = image.shape
     R, Q = -(-H // 4), -(-W // 4) + 1
     padded = image.new_zeros(C, 4 * R + 2, 4 * Q)
@@ -50,7 +50,7 @@ def pack(image: Tensor) -> Tensor:
 
 
 def unpack(packed: Tensor, H: int, W: int) -> Tensor:
-    """Bring a packed image back to C x H x W, as a copy."""
+    """Convert a packed image to C x H x W, as a copy."""
     C, rows, columns = packed.shape
     plain = packed.view(C, rows, 4, columns // 4).transpose(2, 3).reshape(C, rows, columns)
     return plain[:, 1 : H + 1, 1 : W + 1].contiguous()
@@ -83,7 +83,7 @@ class WinogradConv:
 
 
 class WinogradTrunk:
-    """A chain of folded residual blocks; the packed image is overwritten by the result."""
+    """A chain of folded residual blocks, applied to a packed image in place."""
 
     def __init__(self, convs: list[tuple[nn.Conv2d, nn.Conv2d]]) -> None:
         self.blocks = [(WinogradConv(first), WinogradConv(second)) for first, second in convs]
@@ -99,11 +99,11 @@ _local = threading.local()
 
 
 def _scratch(shape: torch.Size, tiles: int) -> tuple[Tensor, Tensor]:
-    """Return this thread's arrays for tiles before and after the product, kept from one call to the next."""
+    """Return this thread's cached arrays for tiles before and after the product."""
     key = (*shape, tiles)
     if getattr(_local, "tiles_key", None) != key:
         positions, after, before = shape
-        with torch.inference_mode(mode=False):  # what is kept has to serve outside of it, too
+        with torch.inference_mode(mode=False):  # the cached arrays must also work outside it
             _local.tiles = torch.empty(positions, before, tiles), torch.empty(positions, after, tiles)
         _local.tiles_key = key
     arrays: tuple[Tensor, Tensor] = _local.tiles
@@ -111,7 +111,7 @@ def _scratch(shape: torch.Size, tiles: int) -> tuple[Tensor, Tensor]:
 
 
 def _inner(shape: torch.Size) -> Floats:
-    """Return this thread's image between two convolutions, kept from one call to the next; its border is zero."""
+    """Return this thread's cached image between two convolutions; its border is zero."""
     if getattr(_local, "inner_shape", None) != shape:
         _local.inner = np.zeros(shape, np.float32)
         _local.inner_shape = shape
@@ -180,7 +180,7 @@ def _six(d0, d1, d2, d3, d4, d5, v0, v1, v2, v3, v4, v5):  # type: ignore[no-unt
 
 @compile_loop(inline=True)
 def _from_tiles(M, bias, out, skip, add_skip, first, last, H, W):  # type: ignore[no-untyped-def]
-    """Compute A^T M A for the tiles of the rows first..last, add bias and skip, rectify, keep the border zero."""
+    """Compute A^T M A for the tiles of the rows first..last, add bias and skip, rectify; the border stays zero."""
     channels, _, columns = out.shape
     Q = columns // 4
     n = (last - first) * Q
@@ -235,7 +235,7 @@ def _four(m0, m1, m2, m3, m4, m5, y0, y1, y2, y3):  # type: ignore[no-untyped-de
 
 @compile_loop(inline=True)
 def _rectify(line, bias, skip, add_skip, out):  # type: ignore[no-untyped-def]
-    """Add bias and skip, and set what is negative to zero (NaN is not)."""
+    """Add bias and skip, and rectify; NaN stays NaN."""
     for x in range(out.size):
         value = line[x] + bias + skip[x] if add_skip else line[x] + bias
         out[x] = _ZERO if value < _ZERO else value

@@ -1,4 +1,4 @@
-"""ACDNet: T iterations of the solver, unrolled, between a start and a last clean-up of the image."""
+"""ACDNet: a start, T unrolled iterations of the solver, and a final proximal network of the image."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acdnet.model.wcd import mix
 
 @dataclass(frozen=True)
 class Decomposition:
-    """What the network makes of an image, in network units; all B x 1 x H x W unless said otherwise."""
+    """The output of the network in network units; B x 1 x H x W unless stated otherwise."""
 
     image: Tensor
     """The final image."""
@@ -39,7 +39,7 @@ class Decomposition:
 
 
 def join(parts: list[Decomposition]) -> Decomposition:
-    """Put the decompositions of single images together into that of a batch."""
+    """Join the decompositions of single images to that of a batch."""
     if len(parts) == 1:
         return parts[0]
 
@@ -75,9 +75,9 @@ class ACDNet(nn.Module):
     def forward(self, Y: Tensor, X_li: Tensor, I: Tensor, details: bool = False) -> Decomposition:
         """Decompose Y into image and artifact.
 
-        Y is the corrupted image and X_li its correction by LI, or by `config.first` (B x 1 x H x W, network units);
-        I is the non-metal mask of the same shape (true or 1 = not metal). Where it is false, Y may hold anything, even
-        NaN; X_li has to be finite everywhere. `details` adds K, M and D * K.
+        Y is the corrupted image and X_li its correction by LI or `config.first` (B x 1 x H x W, network units); I is
+        the non-metal mask of the same shape (true or 1 = not metal). In the metal, Y may contain any value, even NaN;
+        X_li must be finite. `details` adds K, M and D * K.
         """
         self.check_inputs(Y, X_li, I)
         observed = Observation(Y, I.bool())
@@ -109,7 +109,7 @@ class ACDNet(nn.Module):
         )
 
     def check_inputs(self, Y: Tensor, X_li: Tensor, I: Tensor) -> None:
-        """Name the argument that does not fit."""
+        """Refuse arguments of the wrong shape or type."""
         for name, value in (("Y", Y), ("X_li", X_li), ("I", I)):
             if value.dim() != 4 or value.shape[1] != 1 or value.shape != Y.shape or not value.numel():
                 raise ValueError(f"{name} is {tuple(value.shape)}; Y, X_li and I must all be B x 1 x H x W")

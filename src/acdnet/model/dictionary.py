@@ -1,4 +1,4 @@
-"""The dictionary D before training: oriented streaks, made by formula."""
+"""The dictionary D before training: oriented streaks."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import torch
 from torch import Tensor
 
 FIRST_ANGLE, LAST_ANGLE = 65.0, 120.0
-"""Directions in degrees between which the streaks lie."""
+"""Range of the directions of the streaks in degrees."""
 MINOR_SIGMA = 0.76
 MAJOR_SIGMA = (1.1, 1.7)
-"""Spread across a streak, and along it from the first kernel to the end of the thin ones, in pixels."""
+"""Standard deviations in pixels: across the thin streaks, and along them from the first to the last."""
 BROAD_SIGMA = (1.0, 2.4)
-"""Spread across and along the broad streaks that close the set."""
+"""Standard deviations across and along the broad streaks, the last ones of the set."""
 BROAD_SHARE = 0.375
-"""Share of the set that is broad (12 of 32)."""
+"""Share of broad streaks (12 of 32)."""
 GOLDEN = 0.618033988749895
-"""Steps of the golden ratio spread any number of directions evenly."""
+"""Steps by the golden ratio distribute any number of directions evenly."""
 
 
 def oriented_streaks(d: int, p: int) -> Tensor:
-    """Make d non-negative p x p kernels of sum one: anisotropic Gaussians of growing length."""
+    """Return d non-negative p x p kernels with sum one: anisotropic Gaussians of increasing length."""
     thin = max(1, d - round(BROAD_SHARE * d))
     index = torch.arange(d, dtype=torch.float64)
     growth = (index / max(1, thin - 1)).clamp(max=1.0)

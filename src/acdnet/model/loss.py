@@ -4,13 +4,13 @@ r"""The training loss, Eq. (15).
         + omega_1 sum_t mu_t || I.(X - X^(t)) ||_1
         + omega_2 sum_t mu_t || I.(Y - X - A^(t)) ||_1
 
-The squared terms are means over batch and pixels. The absolute terms of the published training are sums over batch and
-pixels, so that their weight depends on the batch; here they are means times a constant that equals the published
-weight for the published batch. Another batch or patch size then trains the same thing.
+Squared terms are means over batch and pixels. In the published training the absolute terms are sums, so their weight
+depends on the batch; here they are means times a constant that gives the published weight for the published batch. The
+loss is then independent of batch and patch size.
 
-A mean over a batch is ruled by the few patches with the strongest artifacts. With `relative` set, every norm is taken
-of each patch and its logarithm averaged: halving the error of a weak artifact then counts as much as halving that of a
-strong one, as it does in a PSNR that is averaged over images.
+A few patches with strong artifacts dominate the mean over a batch. With `relative`, the logarithm of each norm is
+averaged over patches: halving the error of a weak artifact counts as much as halving that of a strong one, as in a PSNR
+averaged over images.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ L1_WEIGHT = PUBLISHED_OMEGA * PUBLISHED_BATCH_PIXELS
 MU_FINAL, MU_STAGE = 1.0, 0.1
 """mu_T of the last image and artifact, mu_t of those before it."""
 START_FACTOR = MU_FINAL / MU_STAGE
-"""The second image and artifact of the start count as much as the last, as published."""
+"""The second image and artifact of the start have the weight of the last, as published."""
 LEAST = 0.1
-"""Errors far below this, in network units (2 HU), count no more where logarithms are taken."""
+"""Floor of errors in logarithms, in network units (2 HU)."""
 
 
 class Loss(NamedTuple):
-    """The three sums of Eq. (15), already weighted; sums of logarithms if relative, which may be negative."""
+    """The three weighted sums of Eq. (15); with `relative`, sums of logarithms, which may be negative."""
 
     image_l2: Tensor
     image_l1: Tensor
@@ -58,11 +58,11 @@ def acdnet_loss(
     mu: float = MU_STAGE,
     relative: bool = False,
 ) -> Loss:
-    """Compare every stage with the clean image X and the artifact Y - X, where I is true (not metal).
+    """Compute Eq. (15): compare every stage with the clean image X and the artifact Y - X, where I is true (not metal).
 
-    `omega` is omega_1 and omega_2 for means; the smaller, the more do strong errors count. W is the weight of pixels,
-    one if unsaid. `mu` is mu_t of the stages before the last; the two results of the start have it and ten times as
-    much, as published. `relative` takes logarithms of the norms of each patch.
+    `omega` is omega_1 and omega_2 for means; smaller values emphasise strong errors. W weights pixels, by default 1.
+    `mu` is mu_t of the stages before the last; the two results of the start have mu and 10 mu, as published. `relative`
+    uses the logarithms of the norms of each patch.
     """
     inside = I.bool()
     images = [*((mu, image) for image in result.images), (MU_FINAL, result.image)]
@@ -77,7 +77,7 @@ def acdnet_loss(
         weighted = difference if W is None else W * difference
         if not relative:
             return weighted.mean()
-        share = 1.0 if W is None else W.mean(dim=(1, 2, 3))  # so that `least` means the same for all patches
+        share = 1.0 if W is None else W.mean(dim=(1, 2, 3))  # so that `least` has the same meaning for all patches
         return (weighted.mean(dim=(1, 2, 3)) / share + least).log().mean()
 
     off = [(weight, masked(X - image)) for weight, image in images]

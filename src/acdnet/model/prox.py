@@ -1,4 +1,4 @@
-"""The proximal operators of Eqs. (10), (12) and (14), each learnt as a small residual network (Sec. 3)."""
+"""The proximal operators of Eqs. (10), (12) and (14), each learned as a small residual network (Sec. 3)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from torch.nn import functional as F
 from acdnet.model.residual import Trunk
 
 ROW_NORM_FLOOR = 1e-6
-"""Added to the norm of a row of K: a row that ReLU made zero stays zero instead of NaN."""
+"""Added to the norms of the rows of K, so that a row of zeros stays zero instead of NaN."""
 
 M_THRESHOLD = 0.5
-"""Where the thresholds of M begin: small against artifacts, which are tens of network units."""
+"""Initial thresholds of M: small compared with artifacts of tens of network units."""
 
 
 class ProxX(nn.Module):
-    """prox of gamma eta_3 f_3: the learnt prior of clean images, with N_p auxiliary channels P."""
+    """prox of gamma eta_3 f_3: the learned prior of clean images, with N_p auxiliary channels P."""
 
     def __init__(self, N_p: int, blocks: int, coarse: int = 0) -> None:
         super().__init__()
@@ -24,11 +24,11 @@ class ProxX(nn.Module):
 
     def forward(self, X: Tensor, P: Tensor) -> tuple[Tensor, Tensor]:
         out = self.trunk(torch.cat((X, P), dim=1))
-        return out[:, :1].clone(), out[:, 1:]  # a copy: whoever keeps X does not keep all channels
+        return out[:, :1].clone(), out[:, 1:]  # a copy, so that keeping X does not keep all channels
 
 
 class ProxM(nn.Module):
-    """prox of beta eta_2 f_2: the learnt prior of the maps, then a threshold per map."""
+    """prox of beta eta_2 f_2: the learned prior of the maps, then a threshold per map."""
 
     def __init__(self, N: int, blocks: int) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class ProxM(nn.Module):
 
 
 class ProxK(nn.Module):
-    """prox of alpha eta_1 f_1 on the rows of unit norm (the set Omega of Eq. 7)."""
+    """prox of alpha eta_1 f_1, with rows of unit norm (the set Omega of Eq. 7)."""
 
     def __init__(self, N: int, d: int) -> None:
         super().__init__()

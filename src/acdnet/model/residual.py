@@ -1,6 +1,6 @@
 """The trunk of a proximal network: residual blocks x <- relu(x + f(x)) with f = conv, BN, ReLU, conv, BN.
 
-A block may work on a coarser grid, x <- relu(x + up(f(down(x)))): it sees further, at less cost. The paper's do not.
+Blocks on a coarser grid, x <- relu(x + up(f(down(x)))), have a larger receptive field at less cost. The paper has none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Module = TypeVar("Module", bound=nn.Module)
 
 
 def down(x: Tensor, factor: int) -> Tensor:
-    """Average over squares of pixels; those at the edge may be cut off."""
+    """Average over squares of pixels, which may be incomplete at the edge."""
     if factor == 1:
         return x
     cut_off = any(side % factor for side in x.shape[-2:])
@@ -24,7 +24,7 @@ def down(x: Tensor, factor: int) -> Tensor:
 
 
 def up(x: Tensor, factor: int, like: Tensor) -> Tensor:
-    """Interpolate to pixels `factor` times smaller, as many as `like` has."""
+    """Interpolate to pixels `factor` times smaller, at the size of `like`."""
     if factor == 1:
         return x
     fine = F.interpolate(x, scale_factor=factor, mode="bilinear", align_corners=False)
@@ -32,9 +32,9 @@ def up(x: Tensor, factor: int, like: Tensor) -> Tensor:
 
 
 class ResidualBlock(nn.Module):
-    """One residual block, B x channels x H x W to the same.
+    """One residual block, B x channels x H x W.
 
-    f may work on pixels `factor` times as wide; it then has as many times the channels, at a `factor`-th of the cost.
+    On pixels `factor` times as wide, f has `factor` times as many inner channels, at 1 / `factor` of the cost.
     """
 
     def __init__(self, channels: int, factor: int = 1) -> None:
@@ -51,20 +51,20 @@ class ResidualBlock(nn.Module):
 
 
 class Trunk(nn.Sequential):
-    """A chain of residual blocks; if wanted, `coarse` more on pixels 2, 4, 8 .. times as wide."""
+    """A chain of residual blocks, followed by `coarse` more on pixels 2, 4, 8 .. times as wide."""
 
     def __init__(self, channels: int, blocks: int, coarse: int = 0) -> None:
         factors = [1] * blocks + [2**b for b in range(1, coarse + 1)]
         super().__init__(*(ResidualBlock(channels, factor) for factor in factors))
 
     def blocks(self) -> Iterator[ResidualBlock]:
-        """Go through the blocks."""
+        """Iterate over the blocks."""
         for block in self:
             assert isinstance(block, ResidualBlock)
             yield block
 
 
 def channels_last(module: Module) -> Module:
-    """Store the weights of convolutions in the layout that CPUs and GPUs convolve fastest in."""
+    """Store the weights in the layout that is fastest on CPUs and GPUs."""
     module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return module

@@ -1,7 +1,7 @@
 r"""One stage of the network: one iteration of the solver, Eqs. (10), (12) and (14).
 
 The three updates are proximal gradient steps on || I . (Y - X - (D * K) (x) M) ||^2. With the residual
-R = I . (Y - X - A) they read alike: prox( variable + step * adjoint(R) ).
+R = I . (Y - X - A) each is prox( variable + step * adjoint(R) ).
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from acdnet.model.prox import ProxK, ProxM, ProxX
 from acdnet.model.wcd import analyse, correlate, mix, synthesise
 
 DICTIONARY_SCALE = 10.0
-"""The operators use D / 10: (D * K) (x) then has a norm so small that no step in M up to one overshoots."""
+"""The operators use D / 10: the norm of (D * K) (x) is then so small that no step in M up to one overshoots."""
 
 STEP_SCALE = 10.0
-"""eta_M and eta_X are stored ten times larger than used, so that Adam moves them at the pace of other weights."""
+"""eta_M and eta_X are stored ten times larger than used, which slows down their relative change by Adam."""
 
 K_STEP_SCALE = 50.0
-"""The same for eta_K, whose gradient is in addition a sum over H W pixels and is made a mean."""
+"""The same for eta_K; its gradient is also divided by the H W pixels it sums over."""
 
 ETA_K, ETA_M, ETA_X = 5.0, 1.0, 5.0
-"""Where the learnable step sizes begin (in stored size)."""
+"""Initial values of the stored step sizes."""
 
 
 class Observation(NamedTuple):
-    """What is given: the corrupted image Y (B x 1 x H x W) and where it counts, I (bool, true = not metal)."""
+    """The given corrupted image Y (B x 1 x H x W) and non-metal mask I (bool, true = not metal)."""
 
     Y: Tensor
     I: Tensor
 
     def residual(self, X: Tensor, A: Tensor) -> Tensor:
-        """Compute I . (Y - X - A) by selection: whatever Y holds under the metal, even NaN, stays there."""
+        """Compute I . (Y - X - A) by selection, so that values of Y in the metal, even NaN, have no effect."""
         return torch.where(self.I, self.Y - X - A, 0.0)
 
 
 class State(NamedTuple):
-    """What is estimated. A is kept equal to (D * K) (x) M."""
+    """The estimated variables. A always equals (D * K) (x) M."""
 
     K: Tensor
     M: Tensor
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 def shared(L: Tensor, images: int) -> Tensor:
-    """Add up the correlations, B x N x d, of every so many consecutive images: they are parts of one scan."""
+    """Sum the correlations, B x N x d, over groups of consecutive images, which are patches of one scan."""
     if images == 1:
         return L
     B, N, d = L.shape
@@ -58,13 +58,13 @@ def shared(L: Tensor, images: int) -> Tensor:
 
 
 class Stage(nn.Module):
-    """K, M and X updated once each, in the order of the config. `D` comes in already divided by its scale.
+    """Updates of K, M and X in the order of the config. `D` is already divided by its scale.
 
     In training, every `patches_per_pair` consecutive images of a batch are patches of one scan and share its K. A patch
-    with a K of its own would fit it to the few streaks it shows, which a whole image cannot.
+    with its own K would fit the few streaks it shows, which is impossible for a whole image.
 
-    `finds_K` marks a first stage that begins with K: it meets K = 0 and A = 0 and goes a step of one, so that
-    its eta_K has nothing to do. It is kept, frozen, because published checkpoints have one for every stage.
+    `finds_K` marks a first stage that starts with K: from K = 0 and A = 0 it takes a step of one, so its eta_K has no
+    effect. It is kept, frozen, because published checkpoints have one for every stage.
     """
 
     def __init__(self, config: ACDNetConfig, finds_K: bool = False) -> None:

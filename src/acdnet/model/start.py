@@ -1,6 +1,6 @@
-"""Where the iteration begins: X, P, M (and, for orders that need it, K), as in the supplement.
+"""The start of the iteration: X, P, M (and K, if the order does not start with it), as in the supplement.
 
-K is left out at first. With a small dictionary D0 of its own, one kernel per map, the start solves
+Without K, and with a small dictionary D0 of one kernel per map, the start solves
 min || I . (Y - X - D0 (x) M) ||^2 by two rounds of the same proximal steps.
 """
 
@@ -18,15 +18,15 @@ from acdnet.model.stage import DICTIONARY_SCALE, ETA_M, ETA_X, STEP_SCALE, Obser
 from acdnet.model.wcd import analyse, correlate, mix, synthesise
 
 NOISE_FLOOR = 1.0
-"""Where tau begins: differences Y - X below one network unit (about 20 HU) count as noise, not as artifact."""
+"""Initial tau: differences Y - X below one network unit (about 20 HU) are noise, not artifact."""
 
 
 class Started(NamedTuple):
-    """The state that the stages take over, and what the loss supervises on the way to it."""
+    """The initial state of the stages, and the intermediate results that the loss supervises."""
 
     state: State
     first_image: Tensor
-    """X^(0): the corrected image before any artifact was modelled."""
+    """X^(0): the corrected image before any artifact is modelled."""
     images: tuple[Tensor, Tensor]
     artifacts: tuple[Tensor, Tensor]
 
@@ -69,7 +69,7 @@ class Start(nn.Module):
         return Started(State(K, M, X2, P, A), X0, (X1, X2), (A1, A2))
 
     def _first_K(self, D: Tensor, M: Tensor, X: Tensor, observed: Observation) -> tuple[Tensor, Tensor]:
-        """Return K = 0 and so A = 0 where the first stage begins with K; otherwise find K^(0) and its A."""
+        """Return K = 0 and A = 0 if the first stage starts with K; otherwise find K^(0) and its A."""
         if self.prox_K is None:
             return D.new_zeros(M.shape[0], M.shape[1], D.shape[0]), torch.zeros_like(X)
         L = correlate(D, M, observed.residual(X, torch.zeros_like(X)))
