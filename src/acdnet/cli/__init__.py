@@ -1,4 +1,4 @@
-"""The command line: a file a verb. What a verb needs is imported when it runs, so that `--help` is quick."""
+"""The command line, one file per verb. Verbs import what they need when they run, so that `--help` is quick."""
 
 from acdnet.cli.app import main
 

@@ -1,4 +1,4 @@
-"""The verbs together, and what becomes of an error: one line and an exit code."""
+"""All verbs, and the handling of errors: one line and an exit code."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from acdnet.cli.train import train
 from acdnet.cli.view import serve, view
 from acdnet.errors import AcdnetError, ResourceError
 
-OUT_OF_MEMORY = "out of memory"
+OUT_OF_MEMORY = "out of memory; use fewer workers or smaller images"
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="ACDNet: metal artifacts out of CT images. Research use only; not a medical device.",
+    help="Reduce metal artifacts in CT images by ACDNet. Research use only; not a medical device.",
     pretty_exceptions_enable=False,
 )
 app.command()(reduce)
@@ -51,7 +51,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass
@@ -66,7 +66,7 @@ def main() -> None:
     except MemoryError:
         _stop(OUT_OF_MEMORY, ResourceError.exit_code)
     except RuntimeError as error:
-        if "allocate memory" not in str(error):  # how torch says so
+        if "allocate memory" not in str(error):  # the message of torch
             raise
         _stop(OUT_OF_MEMORY, ResourceError.exit_code)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`acdnet demo`: see it work on embedded data."""
+"""`acdnet demo`: an example without data of your own."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import typer
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the series and the picture.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder; an earlier demo is replaced.")] = Path(
         "demo-output"
     ),
-    method: Annotated[str, typer.Option(help="A shipped model of ACDNet, or a .safetensors file.")] = "acdnet",
+    method: Annotated[str, typer.Option(help="A model of ACDNet: a shipped name or a .safetensors file.")] = "acdnet",
 ) -> None:
-    """Scan two phantom patients with metal, write DICOM, reduce the artifacts, score and draw the result."""
+    """Simulate two patients with metal, reduce the artifacts, and score the result.
+
+    Writes the DICOM series, the results of `acdnet reduce`, and a figure.
+    """
     from rich.console import Console
     from rich.table import Table
 
     from acdnet.cli.demonstration.run import CAPTION, COLUMNS, run_demo
+    from acdnet.cli.paths import relative
 
     console = Console(highlight=False, soft_wrap=True)
     with console.status("starting") as status:
@@ -32,11 +36,8 @@ def demo(
         for line in row.lines():
             table.add_row(*line)
     console.print(table)
-    here = Path.cwd()
     for path in (*result.folders, result.picture):
         name = {"original": "DICOM series", "result": "result"}.get(path.name, "picture")
-        console.print(f"{name}: {path.relative_to(here) if path.is_relative_to(here) else path}")
-    shown = result.folders[1]
-    shown = shown.relative_to(here) if shown.is_relative_to(here) else shown
-    console.print(f"Next: look at a result with `acdnet view {shown}`, or give `acdnet reduce` a series of your own.")
+        console.print(f"{name}: {relative(path)}")
+    console.print(f"Next: `acdnet view {relative(result.folders[1])}`, or `acdnet reduce` with a scan of your own.")
     console.print("Research use only. Not a medical device.", style="dim")

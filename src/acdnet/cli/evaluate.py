@@ -1,4 +1,4 @@
-"""`acdnet evaluate`: methods and models scored on simulated pairs."""
+"""`acdnet evaluate`: score methods on simulated pairs."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from typing import Annotated, Any
 
 import typer
 
+from acdnet.cli.paths import split_names
 from acdnet.errors import AcdnetError, InputRefused, ResourceError
 from acdnet.methods.registry import method_help
 
 
 def evaluate(
-    data: Annotated[Path, typer.Argument(help="A store of `acdnet simulate`, or a folder of the benchmark.")],
+    data: Annotated[Path, typer.Argument(help="Data set of acdnet simulate, or folder of the benchmark.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="New folder for tables, figures and scores.")],
     methods: Annotated[
-        str, typer.Option(help=f"Separated by commas: {method_help(with_input=True)}.")
+        str, typer.Option(help=f"Comma-separated: {method_help(with_input=True)}.")
     ] = "input,li,nmar,acdnet",
-    split: Annotated[str, typer.Option(help="Only pairs of these splits, with commas; all without it.")] = "",
-    pairs: Annotated[int, typer.Option(min=0, help="At most so many pairs, some of all (0: all).")] = 0,
+    split: Annotated[str, typer.Option(help="Comma-separated splits; by default all.")] = "",
+    pairs: Annotated[int, typer.Option(min=0, help="Evaluate at most N pairs, drawn at random; 0 evaluates all.")] = 0,
     lesions: Annotated[
-        int, typer.Option(min=0, help="Pairs, of those scored, in which the retention of small lesions is measured.")
+        int, typer.Option(min=0, help="Number of pairs in which the retention of small lesions is measured.")
     ] = 8,
     seen_patients: Annotated[
-        bool, typer.Option("--seen-patients", help="Score models on patients they were trained on, too.")
+        bool, typer.Option("--seen-patients", help="Allow models to be scored on patients of their training.")
     ] = False,
 ) -> None:
-    """Score methods by metal size in three conventions; tables, figures, p-values and every single score."""
+    """Score methods on simulated pairs.
+
+    Writes tables by metal size in three conventions with p-values, figures, and all single scores.
+    """
     from rich.console import Console
     from rich.progress import track
 
@@ -39,8 +43,8 @@ def evaluate(
     from acdnet.fast.malloc import keep_freed_memory
 
     keep_freed_memory()
-    names = [name.strip() for name in methods.split(",") if name.strip()]
-    found = open_pairs(data, [name.strip() for name in split.split(",") if name.strip()])
+    names = split_names(methods)
+    found = open_pairs(data, split_names(split))
     compared = get_entrants(names)
     if not seen_patients:
         check_unseen(compared, found)
@@ -49,15 +53,13 @@ def evaluate(
     console = Console()
     for one in compared:
         if one.training and found.protocol not in one.training.protocol:
-            typer.echo(
-                f"note: {one.label} was trained on another protocol ({one.training.protocol}) than {found.protocol}"
-            )
+            typer.echo(f"note: {one.label} was trained on protocol {one.training.protocol}, not on {found.protocol}")
     evaluation = Evaluation(compared)
     try:
         for _ in track(run(found, evaluation, pairs), "scoring", total, console=console, transient=True):
             pass
-    except BaseException:  # refused, or stopped by hand: hours of scores are kept
-        with suppress(OSError, AcdnetError):  # what stopped it is told, whatever happens here
+    except BaseException:  # keep hours of scores
+        with suppress(OSError, AcdnetError):  # the first error is reported
             if unfinished := write_unfinished(evaluation, out):
                 typer.echo(f"scores so far: {unfinished}", err=True)
         raise
@@ -78,15 +80,15 @@ def _make_folder(out: Path) -> None:
     from acdnet.evaluate.report import UNFINISHED
 
     if out.exists() and (not out.is_dir() or {path.name for path in out.iterdir()} - {UNFINISHED}):
-        raise InputRefused(f"{out}: exists already and is not an empty folder; choose another")
+        raise InputRefused(f"{out}: already exists and is not empty; choose another folder")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ResourceError(f"{out}: cannot be made ({error.strerror})") from error
+        raise ResourceError(f"{out}: cannot be created ({error.strerror})") from error
 
 
 def _lesions(pairs: Any, compared: Any, count: int, console: Any) -> Any:
-    """Measure the retention of lesions; None where it is not wanted."""
+    """Measure the retention of lesions in some of the pairs."""
     import numpy as np
     from rich.progress import track
 
@@ -102,7 +104,7 @@ def _lesions(pairs: Any, compared: Any, count: int, console: Any) -> Any:
 
 
 def _write(evaluation: Any, out: Path, about: dict[str, Any]) -> list[Path]:
-    """Write what there is before lesions are looked at, so that nothing is lost if that is refused."""
+    """Write the results before lesions are measured, so that a failure there loses nothing."""
     from acdnet.evaluate.figures import draw_panels, draw_sizes
     from acdnet.evaluate.report import write_cases, write_report
 

@@ -1,4 +1,4 @@
-"""`acdnet import-weights`: a published checkpoint in, a model of this program out."""
+"""`acdnet import-weights`: convert a published checkpoint."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import typer
 
 
 def import_weights(
-    published: Annotated[Path, typer.Argument(help="Checkpoint in the published naming (.pt).")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Model to write (.safetensors; its card beside it).")],
+    published: Annotated[Path, typer.Argument(help="Published checkpoint (.pt).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Model to write (.safetensors, with a .json card).")],
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing model.")] = False,
 ) -> None:
-    """Convert a published checkpoint, of any number of stages and blocks."""
+    """Convert a published checkpoint to a model.
+
+    The number of stages and blocks may differ from the published one.
+    """
     from acdnet.weights.published import count_unused, read_published
     from acdnet.weights.save import save_model
 
@@ -22,11 +25,11 @@ def import_weights(
         model,
         out,
         name=out.stem,
-        summary=f"imported from {published.name}; its training is not known",
+        summary=f"imported from {published.name}; training unknown",
         overwrite=force,
     )
     config = model.config
     typer.echo(
         f"{out}: {card.parameters:,} parameters, T={config.T}, {config.blocks} blocks"
-        f" ({count_unused(config):,} that take no part in the computation were left out)"
+        f" ({count_unused(config):,} unused ones were left out)"
     )

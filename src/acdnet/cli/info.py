@@ -1,4 +1,4 @@
-"""`acdnet info`: what a file or folder is, without torch."""
+"""`acdnet info`: describe a file or folder, without torch."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from acdnet.weights.shipped import find_model
 
 
 def info(
-    path: Annotated[Path, typer.Argument(help="DICOM folder or file, NIfTI, .npy, model, data set, or a result.")],
+    path: Annotated[Path, typer.Argument(help="DICOM, NIfTI, .npy, PNG, model, data set or result.")],
 ) -> None:
-    """Tell what a series, a volume, a model, a data set or a result of reduce is. No patient is named."""
+    """Describe a scan, a model, a data set or a result.
+
+    Prints no names or IDs of patients.
+    """
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True, markup=False)
@@ -24,9 +27,9 @@ def info(
 
 
 def describe(path: Path) -> list[str]:
-    """Return what is to be told, line by line."""
+    """Return the lines of the description."""
     if not path.exists():
-        return _model(find_model(str(path)))  # a shipped name, or a refusal that lists them
+        return _model(find_model(str(path)))  # a shipped name, or an error that lists them
     name = path.name.lower()
     if (path / "model.safetensors").is_file():
         return _model(path / "model.safetensors")
@@ -77,14 +80,14 @@ def _array(path: Path) -> list[str]:
     from acdnet.io.arrays import ArrayScan
 
     scan = ArrayScan.open(path, (1.0, 1.0))
-    return [f"array: {scan.about['array']}; HU are expected, the pixel size is given with --pixel-mm"]
+    return [f"array: {scan.about['array']}; HU; the pixel size must be given with --pixel-mm"]
 
 
 def _picture(path: Path) -> list[str]:
     from acdnet.io.arrays import read_png
 
     rows, columns = read_png(path)[0].shape
-    return [f"PNG picture: {rows} x {columns}, HU + 32768; the pixel size is given with --pixel-mm"]
+    return [f"PNG picture: {rows} x {columns}, HU + 32768; the pixel size must be given with --pixel-mm"]
 
 
 def _model(path: Path) -> list[str]:
@@ -99,7 +102,7 @@ def _model(path: Path) -> list[str]:
         t = card.training
         lines.append(f"  trained on {t.data}; protocol {t.protocol}; {t.patches_seen:,} examples, {t.hours:g} hours")
     shown = [name for name in card.scores if ", metal " not in name or ", metal all sizes" in name]
-    lines += [f"  {name}: {card.scores[name]:g}" for name in shown]  # the card has them by size
+    lines += [f"  {name}: {card.scores[name]:g}" for name in shown]  # others are by metal size
     return [*lines, f"  {card.notice}"]
 
 
@@ -125,7 +128,7 @@ def _store(path: Path) -> list[str]:
     splits: dict[str, int] = {}
     for entry in store.slices:
         splits[entry["split"]] = splits.get(entry["split"], 0) + len(entry["pairs"])
-    told = ", ".join(f"{split} {count}" for split, count in sorted(splits.items()))
+    counts = ", ".join(f"{split} {count}" for split, count in sorted(splits.items()))
     kept = [name for name in ("sinograms", "tracefit") if store.manifest.get(name)]
     with_ = f", with {' and '.join(kept)}" if kept else ""
-    return [f"data set of acdnet simulate, protocol {store.manifest['protocol']}: pairs {told}{with_}"]
+    return [f"data set of acdnet simulate, protocol {store.manifest['protocol']}: pairs {counts}{with_}"]

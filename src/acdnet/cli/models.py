@@ -1,14 +1,14 @@
-"""`acdnet models`: what there is."""
+"""`acdnet models`: list architectures and models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-PROTOCOLS = ("syndeeplesion", "clinical")
+from acdnet.config import PROTOCOLS
 
 
 def models() -> None:
-    """List every architecture with its parameters and every shipped model with its score and size."""
+    """List the architectures and the shipped models with their scores."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -35,7 +35,7 @@ def models() -> None:
         shipped.add_row(escape(name), escape(card.architecture), size, *(headline(card.scores, p) for p in PROTOCOLS))
     console.print(shipped)
     console.print(
-        "Scores: test patients, all sizes of metal; window PSNR in dB, RMSE of soft tissue in HU.\n", style="dim"
+        "Scores on test patients, all metal sizes: PSNR of the window in dB, RMSE of soft tissue in HU.\n", style="dim"
     )
     for card, _, _ in cards:
         console.print(f"[bold]{escape(card.name)}[/bold]: {escape(card.summary)}")
@@ -43,7 +43,7 @@ def models() -> None:
 
 
 def headline(scores: Mapping[str, float], protocol: str) -> str:
-    """Return the scores of a protocol over all sizes of metal on patients nobody trained on, if there are any."""
+    """Return the scores of a protocol on test patients over all metal sizes, or a dash."""
     of = f"test, {protocol}, metal all sizes: "
     db, hu = scores.get(f"{of}window dB"), scores.get(f"{of}soft tissue RMSE HU")
     return "-" if db is None or hu is None else f"{db:.2f}, {hu:.2f}"

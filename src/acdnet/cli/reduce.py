@@ -1,4 +1,4 @@
-"""`acdnet reduce`: a scan in, the same scan with the streaks reduced out."""
+"""`acdnet reduce`: reduce the metal artifacts of a scan."""
 
 from __future__ import annotations
 
@@ -8,37 +8,40 @@ from typing import Annotated, Any
 
 import typer
 
+from acdnet.cli.paths import relative
 from acdnet.errors import InputRefused
 from acdnet.methods.registry import check_method, method_help
 
 INTERRUPTED = 130
 DONE_IN_PART = 4
-"""Exit code: done, but files were skipped or slices with metal left as they came."""
+"""Exit code: finished, but files were skipped or slices with metal were not reduced."""
 
 
 def reduce(
     source: Annotated[
         Path, typer.Argument(metavar="INPUT", help="DICOM folder or file, NIfTI, 16-bit PNG, or .npy in HU.")
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUTPUT", help="New folder: reduced, difference, maps, report.")],
+    out: Annotated[Path, typer.Argument(metavar="OUTPUT", help="New folder for the result and its report.")],
     method: Annotated[str, typer.Option(help=f"One of {method_help()}.")] = "acdnet",
-    metal_threshold: Annotated[float, typer.Option(help="HU above which something is metal for sure.")] = 2500.0,
+    metal_threshold: Annotated[float, typer.Option(help="HU above which a pixel is metal.")] = 2500.0,
     segmentation: Annotated[
-        str, typer.Option(help="auto, or threshold: all pixels above the threshold, as in the paper.")
+        str, typer.Option(help="auto, or threshold (every pixel above the threshold, as in the paper).")
     ] = "auto",
     mask: Annotated[
-        Path | None,
-        typer.Option(help="Metal found elsewhere: NIfTI, or .npy in the order of the report."),
+        Path | None, typer.Option(help="Metal mask (NIfTI, or .npy in slice order) instead of detection.")
     ] = None,
-    series: Annotated[int | None, typer.Option(min=1, help="Which series, where a folder holds several.")] = None,
-    pixel_mm: Annotated[float | None, typer.Option(help="Pixel size of PNG and .npy, which do not say.")] = None,
+    series: Annotated[int | None, typer.Option(min=1, help="Number of the series, if there are several.")] = None,
+    pixel_mm: Annotated[float | None, typer.Option(help="Pixel size in mm, for PNG and .npy.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = "auto",
-    workers: Annotated[int, typer.Option(min=0, help="Slices at a time, a core each (0: all cores).")] = 0,
-    accept_non_axial: Annotated[bool, typer.Option("--accept-non-axial", help="Take slices in other planes.")] = False,
-    accept_lossy: Annotated[bool, typer.Option("--accept-lossy", help="Take images compressed with loss.")] = False,
+    workers: Annotated[int, typer.Option(min=0, help="Slices in parallel, one core each; 0 uses all cores.")] = 0,
+    accept_non_axial: Annotated[bool, typer.Option("--accept-non-axial", help="Accept other slice planes.")] = False,
+    accept_lossy: Annotated[bool, typer.Option("--accept-lossy", help="Accept lossy compression.")] = False,
     keep_private: Annotated[bool, typer.Option("--keep-private", help="Keep private DICOM elements.")] = False,
 ) -> None:
-    """Reduce the metal artifacts of a CT scan; the original is not touched. Research use only."""
+    """Reduce the metal artifacts of a CT scan.
+
+    The input is not modified. An interrupted run continues when repeated. Research use only; not a medical device.
+    """
     from rich.console import Console
 
     from acdnet.io.open import Opening, open_scan
@@ -53,12 +56,14 @@ def reduce(
     if mask is not None and not mask.is_file():
         raise InputRefused(f"{mask}: no such file")
     if partial_of(out.absolute()).exists():
-        console.print("going on with an earlier run")
-    with console.status("reading ..."):
+        console.print("continuing an earlier run")
+    with console.status("reading"):
         scan = open_scan(source, Opening(series, pixel_mm, accept_non_axial, accept_lossy))
     console.print(f"input: {scan.kind}, {', '.join(v for k, v in scan.about.items() if not k.endswith('sha256'))}")
     if metal_threshold >= scan.read(0).ceiling_hu:
-        console.print("note: no pixel can be as bright as the threshold; no metal will be found", style="yellow")
+        console.print(
+            "note: the threshold is above the largest value of this scan; no metal will be found", style="yellow"
+        )
     for text in scan.warnings:
         console.print(f"note: {text}", style="yellow")
 
@@ -67,15 +72,15 @@ def reduce(
 
     keep_freed_memory()
     settings = Settings(method, how, mask, device, workers, keep_private)
-    told = len(scan.warnings)
+    printed = len(scan.warnings)
     try:
         finished = _with_bar(console, lambda progress: run_job(scan, source, out, settings, progress))
     except KeyboardInterrupt:
-        console.print("interrupted; give the same command again to go on where it was", style="yellow")
+        console.print("interrupted; repeat the command to continue", style="yellow")
         raise typer.Exit(INTERRUPTED) from None
-    for text in scan.warnings[told:]:
+    for text in scan.warnings[printed:]:
         console.print(f"note: {text}", style="yellow")
-    _tell(finished, console)
+    _summarise(finished, console)
     if not finished.complete:
         raise typer.Exit(DONE_IN_PART)
 
@@ -95,21 +100,20 @@ def _with_bar(console: Any, run: Any) -> Any:
         return run(progress)
 
 
-def _tell(finished: Any, console: Any) -> None:
-    """Say what was found, what was done, and where the result is."""
+def _summarise(finished: Any, console: Any) -> None:
+    """Print the counts, the cautions and the written files."""
     counts = Counter(report.status for report in finished.reports)
     reasons = {"unchanged": "no metal", "passed through": "see below"}
-    told = ", ".join(
+    summary = ", ".join(
         f"{count} {name}" + (f" ({reasons[name]})" if name in reasons else "") for name, count in sorted(counts.items())
     )
-    console.print(f"{len(finished.reports)} slices by {finished.label}: {told}")
+    console.print(f"{len(finished.reports)} slices by {finished.label}: {summary}")
     from acdnet.reduction.report import cautions
 
     for text in cautions(finished.reports):
         console.print(text, style="yellow")
     for reason, count in finished.skipped.items():
         console.print(f"skipped: {count} {reason}", style="yellow")
-    here = Path.cwd()
     for path in finished.files:
-        console.print(f"written: {path.relative_to(here) if path.is_relative_to(here) else path}")
-    console.print("Research use only. Not a medical device. Look at the original images too.", style="dim")
+        console.print(f"written: {relative(path)}")
+    console.print("Research use only. Not a medical device. Always compare with the original images.", style="dim")

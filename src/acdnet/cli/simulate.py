@@ -1,4 +1,4 @@
-"""`acdnet simulate`: clean slices in, training pairs out."""
+"""`acdnet simulate`: make training pairs from clean slices."""
 
 from __future__ import annotations
 
@@ -9,78 +9,80 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from acdnet.cli.paths import split_names
+from acdnet.config import BENCHMARK, CLINICAL, PROTOCOLS
 from acdnet.errors import ConfigError, InputRefused, ResourceError
+from acdnet.physics.implants.kinds import KINDS
 
 if TYPE_CHECKING:
     from acdnet.data.slices import SliceRef, Source
 
-IMPLANTS = "hip-stem, hip-cup, nail, spine-screws, spine-rods, plate, fillings, clips, coil, sternal-wires, leads"
-IMPLANTS += ", port, pacemaker"
 PHANTOMS = 60
 
 
 def simulate(
     source: Annotated[
-        str, typer.Argument(help="Folder or file: DICOM, NIfTI, 16-bit PNG with index.csv; or the word 'phantom'.")
+        str, typer.Argument(help="DICOM, NIfTI, 16-bit PNG with index.csv (folder or file), or the word phantom.")
     ],
-    out: Annotated[Path, typer.Argument(help="New folder for the data set; an unfinished one is continued.")],
-    protocol: Annotated[str, typer.Option(help="syndeeplesion or clinical.")] = "syndeeplesion",
-    pairs: Annotated[int, typer.Option(help="Pairs made of every slice, each with another implant.")] = 4,
-    split: Annotated[str, typer.Option(help="Only slices of these splits, with commas; all without it.")] = "",
-    exclude: Annotated[str, typer.Option(help="Patients to leave out, with commas; PATIENT, or PATIENT@SPLIT.")] = "",
+    out: Annotated[Path, typer.Argument(help="New folder for the data set, or an unfinished one to continue.")],
+    protocol: Annotated[str, typer.Option(help=f"{' or '.join(PROTOCOLS)}.")] = BENCHMARK,
+    pairs: Annotated[int, typer.Option(help="Pairs per slice, each with another implant.")] = 4,
+    split: Annotated[str, typer.Option(help="Comma-separated splits; by default all.")] = "",
+    exclude: Annotated[str, typer.Option(help="Patients to exclude, comma-separated: PATIENT or PATIENT@SPLIT.")] = "",
     slices: Annotated[
-        int, typer.Option(min=0, help=f"At most so many, evenly taken (0: all; {PHANTOMS} phantoms).")
+        int, typer.Option(min=0, help=f"At most N evenly spaced slices; 0 uses all, or {PHANTOMS} phantoms.")
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    workers: Annotated[int, typer.Option(min=0, help="Processes (0: one a core). The result is the same.")] = 0,
-    size: Annotated[int, typer.Option(help="Side of the pictures in pixels.")] = 416,
-    implants: Annotated[str, typer.Option(help=f"Kinds of implants, with commas, or none. All: {IMPLANTS}.")] = "",
-    material: Annotated[str, typer.Option(help="Metal of all implants, instead of what each is made of.")] = "",
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Processes; 0 uses one per core. The result does not depend on it.")
+    ] = 0,
+    size: Annotated[int, typer.Option(help="Side of the images in pixels.")] = 416,
+    implants: Annotated[
+        str, typer.Option(help=f"Comma-separated implants, or none; by default all: {', '.join(KINDS)}.")
+    ] = "",
+    material: Annotated[str, typer.Option(help="Metal of all implants; by default that of each kind.")] = "",
     shapes: Annotated[
-        Path | None, typer.Option(help="Metal shapes (png, npy, npz) to scale, turn and place as well.")
+        Path | None, typer.Option(help="Additional metal shapes (.png, .npy, .npz), scaled and placed at random.")
     ] = None,
     masks: Annotated[
-        Path | None,
-        typer.Option(help="Masks (npy, npz) that cover the slice: mask k is used for pair k of every slice."),
+        Path | None, typer.Option(help="Masks (.npy, .npz) of the whole slice, instead of implants; mask k for pair k.")
     ] = None,
     layout: Annotated[
-        str, typer.Option(help="store (compact), or benchmark (gt.h5, k.h5; its protocol only).")
+        str, typer.Option(help=f"store, or benchmark (gt.h5 and k.h5; only for protocol {BENCHMARK}).")
     ] = "store",
     found_metal: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of pairs whose metal is what reduce finds (clinical only).")
+        float, typer.Option(min=0, max=1, help=f"Share of pairs with detected instead of true metal ({CLINICAL} only).")
     ] = 0.0,
-    sinograms: Annotated[
-        bool, typer.Option(help="Keep sinograms, for methods that begin with raw data: NMAR, ...")
-    ] = False,
+    sinograms: Annotated[bool, typer.Option("--sinograms", help="Store sinograms, for methods such as NMAR.")] = False,
     tracefit: Annotated[
-        bool, typer.Option(help="Keep images after a trace fit, for networks that begin with them.")
+        bool, typer.Option("--tracefit", help="Store trace-fit images, for networks that start from them.")
     ] = False,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Skip slices that cannot be used, and list them.")
-    ] = False,
-    preview: Annotated[Path | None, typer.Option(help="Draw a contact sheet of a store into this PNG file.")] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip and list unusable slices.")] = False,
+    preview: Annotated[Path | None, typer.Option(help="Draw a contact sheet to this PNG file.")] = None,
 ) -> None:
-    """Put metal into clean CT slices and write what a scanner would show, for training and evaluation."""
+    """Simulate pairs of slices with and without metal.
+
+    The data set serves training and evaluation. An interrupted run continues when repeated.
+    """
     from acdnet.data.build import build
     from acdnet.data.recipe import Recipe
     from acdnet.data.slices import Source
     from acdnet.data.sources import open_source
-    from acdnet.physics.implants.library import KINDS
 
     _check_preview(preview, layout)
-    kinds = () if implants == "none" else tuple(_names(implants)) or tuple(KINDS)
+    kinds = () if implants == "none" else tuple(split_names(implants)) or tuple(KINDS)
     recipe = Recipe(
         protocol, seed, pairs, size, kinds, str(shapes or ""), str(masks or ""), material, layout, sinograms,
         found_metal, tracefit,
     )  # fmt: skip
     if source != "phantom":
         _check_apart(Path(source), out)
-    found = open_source(source, slices or PHANTOMS, seed, _names(exclude))
-    chosen = _choose(found, _names(split), slices, kinds)
+    found = open_source(source, slices or PHANTOMS, seed, split_names(exclude))
+    chosen = _choose(found, split_names(split), slices, kinds)
     try:
         _run(build(Source(chosen, found.passed_over), recipe, out, workers or os.cpu_count() or 1, skip_bad), pairs)
     except KeyboardInterrupt:
-        typer.echo("\nstopped; the same command goes on where it was", err=True)
+        typer.echo("\ninterrupted; repeat the command to continue", err=True)
         raise
     _report(out, preview)
 
@@ -91,28 +93,28 @@ def _check_preview(preview: Path | None, layout: str) -> None:
     if preview is None:
         return
     if layout != "store":
-        raise ConfigError("--preview draws a store; leave out --layout")
+        raise ConfigError("--preview needs the store layout; omit --layout")
     if preview.suffix.lower() != ".png":
-        raise ConfigError(f"{preview}: the contact sheet is a PNG file; its name must end in .png")
+        raise ConfigError(f"{preview}: the name of the contact sheet must end in .png")
     try:
         preview.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ResourceError(f"{preview.parent}: cannot be made ({error.strerror})") from error
+        raise ResourceError(f"{preview.parent}: cannot be created ({error.strerror})") from error
     check_writable([preview], overwrite=True)
 
 
 def _check_apart(source: Path, out: Path) -> None:
     here, there = out.resolve(), source.resolve()
     if here == there or (source.is_dir() and here.is_relative_to(there)):
-        raise InputRefused(f"{out}: lies in the source; nothing is written there, choose another folder")
+        raise InputRefused(f"{out}: is inside the source; choose another folder")
 
 
 def _choose(found: Source, splits: list[str], slices: int, kinds: tuple[str, ...]) -> list[SliceRef]:
-    """Take the slices of the splits, phantoms only with the wanted implants, and of these evenly as many as asked."""
+    """Select the slices of the splits, phantoms only with the wanted implants, and evenly spaced ones of these."""
     chosen = [ref for ref in found.slices if not splits or ref.split in splits]
     if not chosen:
         there = ", ".join(sorted({ref.split for ref in found.slices}))
-        raise InputRefused(f"no slice of the split {', '.join(splits)!r}; there are {there}")
+        raise InputRefused(f"no slice of the split {', '.join(splits)!r}; the splits are {there}")
     chosen = [ref for ref in chosen if not ref.kinds or not kinds or set(kinds) & set(ref.kinds)]
     if not chosen:
         raise InputRefused(f"no phantom has any of the implants {', '.join(kinds)}")
@@ -120,12 +122,8 @@ def _choose(found: Source, splits: list[str], slices: int, kinds: tuple[str, ...
     return [chosen[i * len(chosen) // count] for i in range(count)]
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _run(progress: Iterator[tuple[int, int]], pairs: int) -> None:
-    """Show a bar while slices are made."""
+    """Show the progress."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -135,7 +133,7 @@ def _run(progress: Iterator[tuple[int, int]], pairs: int) -> None:
         TimeRemainingColumn,
     )
 
-    done, total = next(progress)  # refusals come before the bar
+    done, total = next(progress)  # errors appear before the bar
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("pairs"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn()) as bar:
         task = bar.add_task("simulating", total=total * pairs, completed=done * pairs)
@@ -144,7 +142,7 @@ def _run(progress: Iterator[tuple[int, int]], pairs: int) -> None:
 
 
 def _report(out: Path, preview: Path | None) -> None:
-    """Say what was made; leave with 4 where slices were skipped."""
+    """Print a summary; exit with code 4 if slices were skipped."""
     from collections import Counter
 
     from acdnet.data.store import read_manifest
@@ -161,7 +159,7 @@ def _report(out: Path, preview: Path | None) -> None:
     )
     if manifest["passed_over"]:
         reasons = ", ".join(f"{count} {reason}" for reason, count in manifest["passed_over"].items())
-        typer.echo(f"passed over: {reasons}")
+        typer.echo(f"files not used: {reasons}")
     typer.echo(f"data set: {out}")
     if preview is not None:
         _draw(out, entries, preview)

@@ -1,4 +1,4 @@
-"""`acdnet train`: learn the weights of a network from simulated pairs."""
+"""`acdnet train`: train a network on simulated pairs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from acdnet.errors import MissingExtra
 
 
 def train(
-    config: Annotated[Path, typer.Argument(help="TOML file with the settings; docs/training.md lists them.")],
-    change: Annotated[list[str] | None, typer.Option("--set", help="section.key=value, wins over the file.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint of the run.")] = False,
+    config: Annotated[Path, typer.Argument(help="TOML file of settings (docs/training.md).")],
+    change: Annotated[list[str] | None, typer.Option("--set", help="Override a setting: section.key=value.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
 ) -> None:
-    """Train a network; on one processor, one GPU, several, or several machines under torchrun."""
+    """Train a network on simulated pairs.
+
+    Runs on a CPU, on one or several GPUs, or on several machines under torchrun.
+    """
     from acdnet.train.config import read_config
 
     settings = read_config(config, change or ())

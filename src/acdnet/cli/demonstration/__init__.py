@@ -1,1 +1,1 @@
-"""The demonstration: two patients who do not exist, scanned, written as DICOM, reduced, scored and drawn."""
+"""The demonstration: two simulated patients, written as DICOM, reduced and scored."""

@@ -1,8 +1,7 @@
 """The patients of the demonstration: a pelvis with a hip prosthesis and a head with dental fillings.
 
-They are phantoms by formula with implants by formula, scanned in the clinical protocol; nobody has trained on them.
-They were chosen by their pictures, the hip as one on which an early model did well. `benchmarks/phantoms.py`
-scores the model on consecutive ones, taken as they come.
+Both are phantoms scanned in the clinical protocol, and not part of any training data. They were chosen by appearance,
+the hip also because an early model did well on it; `benchmarks/phantoms.py` scores consecutive, unselected phantoms.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from acdnet.physics.simulate import simulate
 
 SLICE_MM = 3.0
 PROFILE = (None, 2, 0, 0, 2, None)
-"""For every slice: by how many pixels the implant is thinner there; None: no metal."""
+"""Erosion of the implant in each slice in pixels; None: no metal."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a patient is made."""
+    """The parameters of a patient."""
 
     title: str
     site: str
@@ -42,7 +41,7 @@ PLANS = (
 
 @dataclass(frozen=True)
 class Patient:
-    """A scan with its truth: n x H x W in HU, and where the metal is."""
+    """A scan with its ground truth, n x H x W in HU, and its metal."""
 
     plan: Plan
     clean: NDArray[np.float32]
@@ -60,7 +59,7 @@ class Patient:
 
 
 def make_patient(plan: Plan, profile: tuple[int | None, ...] = PROFILE) -> Patient:
-    """Make and scan a patient, a slice for each entry of the profile."""
+    """Simulate a patient, one slice for each entry of the profile."""
     phantom = make_phantom(plan.site, plan.seed)
     anatomy = find_anatomy(phantom.hu, phantom.pixel_mm)
     implant = draw_implant(anatomy, np.random.default_rng(plan.seed), (plan.kind,)).mask

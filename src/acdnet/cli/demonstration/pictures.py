@@ -1,4 +1,4 @@
-"""The picture of the demonstration."""
+"""The figure of the demonstration."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from pathlib import Path
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from acdnet.evaluate.metrics import hu_rmse, regions
 from acdnet.figures import BACKGROUND, INK, caption, save, show
+from acdnet.units import Image, Mask
 
 WINDOW_HU = (-200.0, 300.0)
 DIFFERENCE_HU = 300.0
 CAPTION = caption(
     f"window {WINDOW_HU[0]:.0f} to {WINDOW_HU[1]:.0f} HU, difference ±{DIFFERENCE_HU:.0f} HU · RMSE of soft tissue · "
-    "metal in red · phantoms by formula"
+    "metal in red · simulated phantoms"
 )
-Image = NDArray[np.float32]
 
 
-def draw_comparison(cases: list[tuple[str, dict[str, Image], NDArray[np.bool_]]], path: Path) -> None:
-    """Draw a row per patient: as scanned, LI, ACDNet, what it removed, truth. Images by name, `truth` among them."""
+def draw_comparison(cases: list[tuple[str, dict[str, Image], Mask]], path: Path) -> None:
+    """Draw one row per patient: as scanned, LI, ACDNet, their difference, and the truth."""
     columns = ("as scanned", "LI", "ACDNet", "as scanned - ACDNet", "truth")
     figure = Figure(figsize=(2.9 * len(columns), 2.9 * len(cases) + 0.5), facecolor=BACKGROUND, layout="constrained")
     FigureCanvasAgg(figure)
@@ -47,7 +46,7 @@ def draw_comparison(cases: list[tuple[str, dict[str, Image], NDArray[np.bool_]]]
 
 
 def _window(truth: Image) -> tuple[slice, slice]:
-    """Return the square that holds the body."""
+    """Return the square around the body."""
     body = truth > -500.0
     rows, columns = np.flatnonzero(body.any(1)), np.flatnonzero(body.any(0))
     half = max(rows[-1] - rows[0], columns[-1] - columns[0]) // 2 + 6

@@ -1,4 +1,4 @@
-"""Run the demonstration: what a user would do with a series from a scanner, and what the truth says about it."""
+"""Run the demonstration: reduce series as a user would, and score them against the truth."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from acdnet.weights.shipped import find_model
 
 COLUMNS = ("patient", "slices", "score", "as scanned", "LI", "ACDNet")
 CAPTION = (
-    "Means over the slices with metal: PSNR in the window 0 to 0.5 / cm, RMSE of soft tissue; without the metal that "
-    "is there and what was taken for metal, which stays as it was"
+    "Means over slices with metal: PSNR in the window 0 to 0.5 / cm and RMSE of soft tissue, outside the true and "
+    "the detected metal"
 )
 MARK = ".acdnet-demo"
-"""A file that tells a folder of the demonstration from one of the user's."""
+"""Marker file of folders created by the demonstration."""
 
 Say = Callable[[str], None]
 
@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demonstration made."""
+    """The output of the demonstration."""
 
     model: str
     rows: list[Row]
@@ -58,12 +58,12 @@ class Demo:
 
 
 def run_demo(out: Path, method: str = "acdnet", say: Say = lambda _: None) -> Demo:
-    """Run the demonstration in the folder `out`; one of an earlier demonstration is replaced."""
+    """Run the demonstration in the folder `out`; replace an earlier one."""
     card = read_card(find_model("default" if method == "acdnet" else method))
     _fresh(out)
     rows, cases, folders = [], [], []
     for plan in PLANS:
-        say(f"scanning a patient with {plan.title}")
+        say(f"simulating a patient with {plan.title}")
         patient = make_patient(plan)
         series = write_series(
             out / patient.folder / "original", new_series(patient.scanned, patient.spacing_mm, plan.site)
@@ -73,7 +73,7 @@ def run_demo(out: Path, method: str = "acdnet", say: Say = lambda _: None) -> De
         scanned, after = (_volume(place) for place in (series, finished.out / "reduced"))
         by_li = reduce(scanned, patient.spacing_mm, "li")
         images = {"as scanned": scanned, "LI": by_li.hu, "ACDNet": after}
-        metal = patient.metal | by_li.mask  # what was taken for metal is as scanned in all of them
+        metal = patient.metal | by_li.mask  # detected metal is unchanged in all images
         with_metal = [n for n, mask in enumerate(patient.metal) if mask.any()]
         rows.append(_score(patient, images, metal, with_metal))
         middle = with_metal[len(with_metal) // 2]
@@ -89,12 +89,12 @@ def _fresh(out: Path) -> None:
     try:
         if out.exists() and any(out.iterdir()):
             if not (out / MARK).exists():
-                raise InputRefused(f"{out}: is not empty and not of an earlier demonstration; choose another folder")
+                raise InputRefused(f"{out}: is not empty and no earlier demo; choose another folder")
             shutil.rmtree(out)
         out.mkdir(parents=True, exist_ok=True)
         (out / MARK).touch()
     except OSError as error:
-        raise ResourceError(f"{out}: cannot be made a folder ({error.strerror})") from error
+        raise ResourceError(f"{out}: cannot create the folder ({error.strerror})") from error
 
 
 def _quiet(what: str, done: int, total: int) -> None:
