@@ -3,16 +3,24 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: install demo test lint bench clean
+.PHONY: install demo test test-slow test-all lint bench clean
 
 install: .venv/.installed
 
 demo: .venv/.installed
 	$(BIN)/acdnet demo
 
-# Two workers of one thread each: most tests are short, and threads that wait for each other take longer.
+# Two workers of one thread each: most tests are short, and threads that wait for each other take longer. The tests of
+# a file share its fixtures, so that they stay together.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
+
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+	$(PYTEST)
+
+test-slow: .venv/.installed-dev
+	$(PYTEST) -m slow
+
+test-all: test test-slow
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check

@@ -1,6 +1,4 @@
-"""What several tests need."""
-
-from __future__ import annotations
+"""Fixtures of several rooms, and the table of faults."""
 
 import os
 from pathlib import Path
@@ -8,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from acdnet.data.recipe import Recipe
+from tests.data.make import SIZE, small_store
 from tests.faults.table import fault_of, write
-from tests.train.make import small_store
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -35,21 +33,26 @@ def clinical_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_store(tmp_path_factory.mktemp("clinical"), 6, recipe=Recipe("clinical", pairs=1, size=96))
 
 
+@pytest.fixture(scope="session")
+def sinogram_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return five smaller pairs of the benchmark's protocol, with sinograms."""
+    return small_store(tmp_path_factory.mktemp("sinograms"), recipe=Recipe(pairs=1, size=SIZE, sinograms=True))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--limits", type=Path, help="write which faults hold into this page (docs/limits.md)")
+    parser.addoption("--limits", action="store_true", help="write into docs/limits.md which faults are handled")
 
 
 OUTCOMES: dict[int, list[str]] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note how the tests of faults end."""
+    """Note the outcomes of the tests of faults."""
     number = fault_of(report.nodeid)
     if number is not None and (report.when == "call" or report.outcome != "passed"):
         OUTCOMES.setdefault(number, []).append(report.outcome)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    page = session.config.getoption("--limits")
-    if page is not None:
-        write(page, OUTCOMES)
+    if session.config.getoption("--limits"):
+        write(OUTCOMES)

@@ -1,8 +1,5 @@
 """One answer whatever the door: every method gives the same array, bit for bit, wherever it is called from."""
 
-from __future__ import annotations
-
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 
 import acdnet
-from acdnet.config import ACDNetConfig, CNNMARConfig, DSCMARConfig, DuDoNetConfig, DuDoNetPlusConfig
 from acdnet.data.pairs import PairInfo
 from acdnet.data.store import Pair
 from acdnet.evaluate.case import Case
@@ -19,20 +15,10 @@ from acdnet.methods.registry import CLASSICAL, get_method
 from acdnet.train import validate as validation
 from acdnet.viewer.result import open_result
 from acdnet.viewer.stages import StageView
-from acdnet.weights.networks import build
 from acdnet.weights.save import save_model
-from tests.helpers import make_model
+from tests.methods.make import NETWORKS, make_network
 from tests.reduction.make import body, run
 
-SMALL = ACDNetConfig(T=1, N=2, d=3, p=3, N_p=2, blocks=1)
-NETWORKS = {
-    "acdnet-li": SMALL,
-    "acdnet-tracefit": replace(SMALL, first="tracefit", last="trace_correction"),
-    "cnnmar": CNNMARConfig(width=4, layers=2),
-    "dudonet": DuDoNetConfig(width=2),
-    "dscmar": DSCMARConfig(width=2),
-    "dudonet++": DuDoNetPlusConfig(width=2),
-}
 MM = 2.0
 Image = NDArray[np.float32]
 
@@ -53,11 +39,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return every method: classical ones by name, a small network of every kind by file."""
     folder = tmp_path_factory.mktemp("models")
     found = {name: name for name in CLASSICAL}
-    for name, config in NETWORKS.items():
-        network = make_model(config) if isinstance(config, ACDNetConfig) else build(config).eval()
-        path = folder / f"{name}.safetensors"
-        save_model(network, path, name=name, summary="for a test")
-        found[name] = str(path)
+    for name in NETWORKS:
+        found[name] = str(folder / f"{name}.safetensors")
+        save_model(make_network(name), Path(found[name]), name=name, summary="for a test")
     return found
 
 

@@ -1,11 +1,7 @@
 """The tutorial runs as it stands; only its budget is smaller here."""
 
-from __future__ import annotations
-
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +9,12 @@ import numpy as np
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.data.make import one_process
+from tests.reduction.make import run
 
 PAGE = (REPOSITORY / "docs/tutorial.md").read_text()
 SMALLER = (("--slices 40 --pairs 3 --size 256", "--slices 10 --pairs 1 --size 96"), ("minutes = 4", "patches = 32"))
+FILES = ("tables.md", "panels.png", "dictionary.png")
 
 
 def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,16 +29,10 @@ def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for command in commands:
         if command.startswith("train"):
             Path("tutorial/train.toml").write_text(settings)
-        arguments = [sys.executable, "-m", "acdnet", *shlex.split(command)]
-        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{command}\n{done.stderr[-2000:]}"
-    for name in (
-        "pairs.png",
-        "run/model.safetensors",
-        "scores/tables.md",
-        "scores/panels.png",
-        "scores/dictionary.png",
-    ):
+        with one_process():
+            done = run(*shlex.split(command))
+        assert done.code == 0, f"{command}\n{done.text}"
+    for name in ("pairs.png", "run/model.safetensors", *(f"scores/{file}" for file in FILES)):
         assert (Path("tutorial") / name).is_file(), name
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, Any] = {}

@@ -1,7 +1,5 @@
 """The demonstration from end to end: the main job on embedded data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +22,10 @@ def test_patients_are_scanned_with_their_metal(plan: object) -> None:
 
 
 def test_the_demonstration(tmp_path: Path) -> None:
-    told: list[str] = []
-    demo = run_demo(tmp_path / "out", "default", told.append)
+    progress: list[str] = []
+    demo = run_demo(tmp_path / "out", "default", progress.append)
     assert len(demo.rows) == len(PLANS)
-    assert len(told) == 2 * len(PLANS)
+    assert len(progress) == 2 * len(PLANS)
     for row in demo.rows:
         scanned, li, network = row.rmse
         assert network < min(scanned, li), row

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +7,10 @@ import pytest
 
 from acdnet.data.recipe import Recipe
 from acdnet.weights.save import save_model
+from tests.data.make import small_store
 from tests.helpers import SMALL, make_model
-from tests.io.test_scans import nifti
+from tests.io.test_open import nifti
 from tests.reduction.make import reduce, run, series
-from tests.train.make import small_store
 
 
 def test_what_things_are(tmp_path: Path) -> None:

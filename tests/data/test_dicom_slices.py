@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -29,38 +27,21 @@ def test_padding_is_air(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tags", "message"),
     [
-        ({"RescaleSlope": None}, "RescaleSlope"),
         ({"RescaleSlope": 0}, "RescaleSlope"),
-        ({"RescaleIntercept": None}, "RescaleIntercept"),
-        ({"PixelSpacing": None}, "PixelSpacing"),
         ({"PixelSpacing": [0, 0.8]}, "PixelSpacing"),
         ({"NumberOfFrames": 3}, "NumberOfFrames"),
-        ({"PhotometricInterpretation": "RGB", "SamplesPerPixel": 3}, "colour"),
         ({"Rows": 65535, "Columns": 65535}, "65535"),
         ({"PixelData": b"\0\0"}, "pixels cannot be read"),
-        ({"ImageOrientationPatient": None}, "ImageOrientationPatient"),
+        ({"PixelData": np.full((20, 24), 65000, "<u2").tobytes()}, "implausible HU"),
         ({"ImageOrientationPatient": [1, 0, 0, 0, 0, -1]}, "not axial"),
         ({"SOPClassUID": "1.2.840.10008.5.1.4.1.1.4"}, "not a CT slice"),
         ({"ImageType": ["ORIGINAL", "PRIMARY", "LOCALIZER"]}, "not a CT slice"),
     ],
 )
 def test_untrustworthy_slices_are_refused(tmp_path: Path, tags: dict[str, Any], message: str) -> None:
+    """The faults of files are tested in tests/faults; both read by the same functions."""
     with pytest.raises(InputRefused, match=message):
         read_slice(write_slice(tmp_path / "a.dcm", HU, **tags))
-
-
-def test_f09_signed_data_labelled_unsigned(tmp_path: Path) -> None:
-    data = np.full((20, 24), 65000, "<u2").tobytes()
-    with pytest.raises(InputRefused, match="implausible HU"):
-        read_slice(write_slice(tmp_path / "a.dcm", HU, PixelData=data))
-
-
-def test_what_is_not_a_slice_is_passed_over(tmp_path: Path) -> None:
-    write_slice(tmp_path / "slice.dcm", HU)
-    write_slice(tmp_path / "scout.dcm", HU, ImageType=["ORIGINAL", "PRIMARY", "LOCALIZER"])
-    write_slice(tmp_path / "mr.dcm", HU, SOPClassUID="1.2.840.10008.5.1.4.1.1.4")
-    (tmp_path / "notes.txt").write_text("hello")
-    assert len(dicom_slices(tmp_path).slices) == 1
 
 
 def test_a_slice_that_is_there_twice_is_used_once(tmp_path: Path) -> None:
@@ -95,13 +76,14 @@ def test_a_tilted_gantry_is_axial(tmp_path: Path) -> None:
     assert raw.hu.shape == HU.shape
 
 
-def test_f56_mutated_files_are_refused_or_read(tmp_path: Path) -> None:
-    """Random bytes changed: nothing but a refusal or a slice may come out, whether listed or read."""
+@pytest.mark.parametrize("count", [150, pytest.param(1500, marks=pytest.mark.slow)])
+def test_f56_damaged_files_are_refused_or_read(tmp_path: Path, count: int) -> None:
+    """Random bytes changed: only a refusal or a slice may come out, whether listed or read."""
     whole = write_slice(tmp_path / "good.dcm", HU[:8, :8]).read_bytes()
     folder = tmp_path / "mutated"
     folder.mkdir()
     rng = np.random.default_rng(0)
-    for _ in range(1500):
+    for _ in range(count):
         data = bytearray(whole)
         for place in rng.integers(132, len(data), rng.integers(1, 6)):
             data[place] = rng.integers(256)

@@ -1,29 +1,22 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from acdnet.data.build import build
 from acdnet.data.pairs import BenchmarkPairs, StorePairs, check_apart, open_pairs
 from acdnet.data.recipe import Recipe
-from acdnet.data.sources import open_source
 from acdnet.errors import InputRefused
+from tests.data.make import small_store
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("pairs") / "store"
-    list(build(open_source("phantom", 10), Recipe(pairs=1, size=64, sinograms=True), out))
-    return out
+    return small_store(tmp_path_factory.mktemp("pairs"), 10)
 
 
 @pytest.fixture(scope="module")
 def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("pairs") / "benchmark"
-    list(build(open_source("phantom", 2), Recipe(pairs=2, size=64, layout="benchmark"), out))
-    return out
+    return small_store(tmp_path_factory.mktemp("pairs"), 2, recipe=Recipe(pairs=2, size=64, layout="benchmark"))
 
 
 def test_splits_of_a_store(store: Path) -> None:

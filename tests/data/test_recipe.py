@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,7 @@ from acdnet.methods.metal import find_metal, overlap
 from acdnet.methods.registry import get_method
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.measurement import Measurement
-from tests.train.make import small_store
+from tests.data.make import small_store
 
 SIZE = 128
 

@@ -1,7 +1,5 @@
 """A method for tests that returns what it is given to return."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from acdnet.evaluate.metrics import Scores

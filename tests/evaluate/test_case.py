@@ -1,21 +1,15 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import acdnet
 from acdnet.data.pairs import open_pairs
 from acdnet.errors import InputRefused
 from acdnet.evaluate.case import Case
 from acdnet.evaluate.metrics import score
-from acdnet.methods.acdnet import ACDNetMethod
 from acdnet.methods.registry import get_method
-from acdnet.weights.save import save_model
-from tests.helpers import SMALL, make_model
-from tests.train.make import small_store
+from tests.data.make import small_store
 
 
 def test_li_is_that_of_the_pair_where_raw_data_made_it(benchmark_store: Path) -> None:
@@ -41,24 +35,6 @@ def test_raw_data_are_required_where_they_are_needed(tmp_path: Path) -> None:
     with pytest.raises(InputRefused, match="--sinograms"):
         get_method("nmar", "cpu")(case.measurement())
     assert np.array_equal(get_method("li", "cpu")(case.measurement()).image_hu, case.pair.li)
-
-
-def test_a_network_starts_from_what_it_was_trained_with(clinical_store: Path, tmp_path: Path) -> None:
-    models = {name: make_model(replace(SMALL, first=name)) for name in ("li", "tracefit")}
-    case = Case.read(open_pairs(clinical_store), 1)
-    results = {}
-    for name, model in models.items():
-        save_model(model, tmp_path / f"{name}.safetensors", name=name, summary="for a test")
-        results[name] = get_method(str(tmp_path / f"{name}.safetensors"), "cpu")(case.measurement()).image_hu
-    first = get_method("tracefit", "cpu")(case.measurement()).image_hu
-    given = replace(case.measurement(), given={"li": first})
-    np.testing.assert_allclose(results["tracefit"], ACDNetMethod(models["li"])(given).image_hu, atol=1e-3)
-    assert np.abs(results["tracefit"] - results["li"]).max() > 1
-    mm = (case.pixel_mm or 1.0,) * 2
-    weights = str(tmp_path / "tracefit.safetensors")
-    reduced = acdnet.reduce(case.pair.corrupted, mm, weights, mask=case.pair.metal).hu
-    tissue = ~case.pair.metal & (np.abs(case.pair.corrupted) < 900)
-    np.testing.assert_allclose(reduced[tissue], results["tracefit"][tissue], atol=0.1)
 
 
 def test_the_metal_of_the_input_does_not_move_the_paper_score(clinical_store: Path) -> None:

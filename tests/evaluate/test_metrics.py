@@ -1,18 +1,9 @@
-from __future__ import annotations
-
-import math
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from skimage.metrics import structural_similarity
 
-from acdnet.data.pairs import PairInfo
-from acdnet.data.store import Pair
-from acdnet.evaluate.case import Case
 from acdnet.evaluate.metrics import _made_smaller, _ssim, hu_mae, hu_rmse, regions, score, window_psnr
-from acdnet.evaluate.off_target import Change, needless, over_pixels, over_slices
 from acdnet.units import hu_from_mu
 
 NO_METAL = np.zeros((40, 44), bool)
@@ -91,35 +82,3 @@ def test_empty_regions_are_not_a_number() -> None:
     assert np.isnan(scores.rmse["bone"])
     assert np.isnan(scores.rmse["ring"])
     assert np.isfinite(scores.rmse["body"])
-
-
-def test_needless_change_counts_clean_tissue_far_from_metal() -> None:
-    clean = np.full((200, 200), 40.0, np.float32)
-    clean[:, 150:] = 500.0
-    metal = np.zeros((200, 200), bool)
-    metal[100, 5] = True
-    corrupted = clean.copy()
-    corrupted[:100] += 20.0  # an artifact: what happens there is not needless
-    case = Case(PairInfo("a", "p", "val", 1), Pair(clean, corrupted, clean, metal), "clinical", 1.0, None)
-    image = corrupted.copy()
-    image[:100] -= 20.0
-    image[100:, 120:150] += 3.0
-    image[100:, 150:] -= 4.0
-    image[100:130, :40] += 100.0  # near the metal
-    found = needless(image, case)
-    away = np.hypot(*np.mgrid[-100:100, -5:195]) > 50
-    inside = away[100:, :150]
-    assert found["soft"].hu == pytest.approx(3 * (inside[:, 120:].sum() / inside.sum()), abs=1e-3)
-    assert found["bone"].hu == pytest.approx(4.0)
-    assert found["bone"].pixels == away[100:, 150:].sum()
-    none = needless(image, replace(case, pixel_mm=0.1))["bone"]
-    assert math.isnan(none.hu)
-    assert none.pixels == 0
-
-
-def test_means_over_slices_and_over_pixels() -> None:
-    changes = [Change(2.0, 300), Change(10.0, 100), Change(math.nan, 0)]
-    assert over_slices(changes) == pytest.approx(6.0)
-    assert over_pixels(changes) == pytest.approx(4.0)
-    assert math.isnan(over_slices(changes[2:]))
-    assert math.isnan(over_pixels([]))

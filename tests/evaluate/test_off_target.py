@@ -1,6 +1,5 @@
-from __future__ import annotations
-
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,6 +27,10 @@ def test_only_clean_tissue_far_from_metal_counts() -> None:
     assert [found[tissue].hu for tissue in ("soft", "bone")] == pytest.approx([3.0, 3.0])
     assert found["bone"].pixels == 80 * 5
     assert found["soft"].pixels == (~near & (x < 80)).sum() - 80 * 5
+
+    far = needless(image.astype(np.float32), replace(case, pixel_mm=0.1))["bone"]
+    assert math.isnan(far.hu)
+    assert far.pixels == 0
 
 
 def test_means_over_slices_and_over_pixels() -> None:

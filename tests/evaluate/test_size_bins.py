@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from acdnet.evaluate.size_bins import size_groups

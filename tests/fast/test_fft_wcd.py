@@ -1,7 +1,5 @@
 """The operators by FFT against the plain ones, and the switch between them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -16,8 +14,6 @@ from acdnet.model import wcd
 from acdnet.model.wcd import PLAIN
 from tests.helpers import make_input, make_model
 
-SIZES = [(13, 18), (57, 44), (9, 9), (16, 5), (1, 1)]
-
 
 def case(B: int, N: int, p: int, H: int, W: int, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
     """Make C, M and R in double precision."""
@@ -27,25 +23,16 @@ def case(B: int, N: int, p: int, H: int, W: int, seed: int = 0) -> tuple[Tensor,
     return C, M, R
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("p", [1, 3, 9])
-def test_numbers_equal_the_plain_operators(size: tuple[int, int], p: int) -> None:
-    C, M, R = case(3, 4, p, *size)
+@settings(max_examples=50, deadline=None)
+@given(
+    B=st.integers(1, 3), N=st.integers(1, 4), H=st.integers(1, 57), W=st.integers(1, 44), seed=st.integers(0, 99),
+    p=st.sampled_from([1, 3, 5, 9]),
+)  # fmt: skip
+def test_numbers_equal_the_plain_operators(B: int, N: int, H: int, W: int, seed: int, p: int) -> None:
+    C, M, R = case(B, N, p, H, W, seed)
     torch.testing.assert_close(FFT.synthesise(C, M), PLAIN.synthesise(C, M))
     torch.testing.assert_close(FFT.analyse(C, R), PLAIN.analyse(C, R))
     torch.testing.assert_close(FFT.lags(M, R, p), PLAIN.lags(M, R, p))
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    B=st.integers(1, 3), N=st.integers(1, 4), H=st.integers(1, 40), W=st.integers(1, 40), seed=st.integers(0, 99),
-    p=st.sampled_from([1, 3, 5, 9]),
-)  # fmt: skip
-def test_operators_are_adjoint(B: int, N: int, H: int, W: int, seed: int, p: int) -> None:
-    C, M, R = case(B, N, p, H, W, seed)
-    product = (FFT.synthesise(C, M) * R).sum()
-    torch.testing.assert_close((M * FFT.analyse(C, R)).sum(), product)
-    torch.testing.assert_close((C * FFT.lags(M, R, p)).sum(), product)
 
 
 @pytest.mark.parametrize("size", [(13, 18), (16, 5)])
@@ -59,13 +46,6 @@ def test_gradients_equal_those_of_the_plain_operators(size: tuple[int, int]) -> 
         weight = torch.randn_like(ours)
         gradients = torch.autograd.grad(ours, inputs, weight), torch.autograd.grad(plain, inputs, weight)
         torch.testing.assert_close(*gradients)
-
-
-def test_gradients_equal_finite_differences() -> None:
-    C, M, R = (value.requires_grad_() for value in case(2, 2, 3, 5, 6))
-    assert torch.autograd.gradcheck(FFT.synthesise, (C, M))
-    assert torch.autograd.gradcheck(FFT.analyse, (C, R))
-    assert torch.autograd.gradcheck(lambda M, R: FFT.lags(M, R, 3), (M, R))
 
 
 def test_kept_spectra_belong_to_their_maps() -> None:

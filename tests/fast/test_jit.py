@@ -1,14 +1,12 @@
-from __future__ import annotations
-
 from threading import Barrier, Thread, get_ident
 from typing import Any
 
 import numba
 import pytest
-import torch
 
 from acdnet.fast import jit
 from acdnet.fast import jit as compiled
+from tests.helpers import with_threads
 
 
 def test_compiles_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,12 +28,7 @@ def test_compiles_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(("count", "threads"), [(1, 2), (7, 3), (0, 2), (5, 1)])
 def test_shares_cover_the_range_once(count: int, threads: int) -> None:
     done: list[int] = []
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        jit.shared_out(count, lambda first, last: done.extend(range(first, last)))
-    finally:
-        torch.set_num_threads(before)
+    with_threads((threads,), lambda: jit.shared_out(count, lambda first, last: done.extend(range(first, last))))
     assert sorted(done) == list(range(count))
 
 

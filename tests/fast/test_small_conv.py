@@ -1,11 +1,10 @@
-from __future__ import annotations
-
 import pytest
 import torch
 
 from acdnet.fast.inference import FoldedBlock
 from acdnet.fast.small_conv import PlanarTrunk
 from acdnet.model.residual import ResidualBlock
+from tests.helpers import with_threads
 
 
 def make(channels: int) -> tuple[torch.nn.Sequential, PlanarTrunk]:
@@ -29,15 +28,8 @@ def test_it_is_a_trunk_of_residual_blocks(channels: int, shape: tuple[int, int])
 def test_the_number_of_threads_changes_nothing() -> None:
     _, planar = make(6)
     x = torch.randn(1, 6, 40, 50)
-    before, found = torch.get_num_threads(), []
-    try:
-        for threads in (1, 2, 3):
-            torch.set_num_threads(threads)
-            found.append(planar(x))
-    finally:
-        torch.set_num_threads(before)
-    assert torch.equal(found[0], found[1])
-    assert torch.equal(found[0], found[2])
+    one, *others = with_threads((1, 2, 3), lambda: planar(x))
+    assert all(torch.equal(one, other) for other in others)
 
 
 @torch.inference_mode()

@@ -1,7 +1,5 @@
 """Blocks that fold fixed statistics compute what the plain blocks compute."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

@@ -1,10 +1,9 @@
-from __future__ import annotations
-
 import pytest
 import torch
 
 from acdnet.fast.upsample_add import add_up_
 from acdnet.model.residual import up
+from tests.helpers import with_threads
 
 
 @pytest.mark.parametrize("factor", [1, 2, 4, 8])
@@ -23,15 +22,8 @@ def test_the_number_of_threads_changes_nothing() -> None:
     torch.manual_seed(0)
     x = torch.randn(1, 16, 50, 32).to(memory_format=torch.channels_last)
     f = torch.randn(1, 16, 13, 8)
-    before, found = torch.get_num_threads(), []
-    try:
-        for threads in (1, 2, 3):
-            torch.set_num_threads(threads)
-            found.append(add_up_(x.clone(), f, 4))
-    finally:
-        torch.set_num_threads(before)
-    assert torch.equal(found[0], found[1])
-    assert torch.equal(found[0], found[2])
+    one, *others = with_threads((1, 2, 3), lambda: add_up_(x.clone(), f, 4))
+    assert all(torch.equal(one, other) for other in others)
 
 
 def test_what_is_not_a_number_stays_none() -> None:

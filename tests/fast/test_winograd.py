@@ -1,6 +1,5 @@
 """Winograd's convolution against torch's."""
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -8,6 +7,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from acdnet.fast.winograd import WinogradTrunk, pack, unpack
+from tests.helpers import with_threads
 
 
 def trunks(channels: int, blocks: int) -> list[tuple[nn.Conv2d, nn.Conv2d]]:
@@ -50,27 +50,23 @@ def test_sizes_that_share_a_layout_do_not_share_their_borders() -> None:
 def test_number_of_threads_changes_no_bit() -> None:
     trunk = WinogradTrunk(trunks(33, 2))
     x = torch.rand(33, 45, 130)
-    before = torch.get_num_threads()
-    results = []
-    try:
-        for threads in (1, 2, 4):
-            torch.set_num_threads(threads)
-            packed = pack(x)
-            trunk(packed, 45, 130)
-            assert torch.get_num_threads() == threads
-            results.append(packed.numpy().copy())
-    finally:
-        torch.set_num_threads(before)
-    assert np.array_equal(results[0], results[1])
-    assert np.array_equal(results[0], results[2])
+
+    def compute() -> tuple[torch.Tensor, int]:
+        packed = pack(x)
+        trunk(packed, 45, 130)
+        return packed.clone(), torch.get_num_threads()
+
+    found = with_threads((1, 2, 4), compute)
+    assert [threads for _, threads in found] == [1, 2, 4]
+    assert all(torch.equal(found[0][0], other) for other, _ in found)
 
 
-def test_what_is_kept_serves_within_inference_mode_and_outside() -> None:
-    trunk, before = WinogradTrunk(trunks(4, 1)), torch.get_num_threads()
-    torch.set_num_threads(1)  # the caller's thread does the work, and keeps the arrays
-    try:
+def test_kept_arrays_serve_within_inference_mode_and_outside() -> None:
+    trunk = WinogradTrunk(trunks(4, 1))
+
+    def compute() -> None:
         with torch.inference_mode():
             trunk(pack(torch.rand(4, 22, 27)), 22, 27)
         trunk(pack(torch.rand(4, 22, 27)), 22, 27)
-    finally:
-        torch.set_num_threads(before)
+
+    with_threads((1,), compute)  # the caller's thread does the work and keeps the arrays

@@ -1,7 +1,5 @@
 """What `acdnet reduce` does when it is stopped, or when the disk or the memory is full."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal
@@ -25,8 +23,9 @@ def command(source: Path, out: Path, *options: str) -> list[str]:
     return [sys.executable, "-m", "acdnet", "reduce", str(source), str(out), "--method", "li", *options]
 
 
+@pytest.mark.slow
 def test_f44_killed_and_started_again(tmp_path: Path) -> None:
-    """Kill -9 at several moments; nothing under the final name until all is done, and then the same as ever."""
+    """Kill -9 at several moments: nothing under the final name until all is done, then the usual result."""
     source = series(tmp_path / "in", (True,) * 30)
     assert reduce(source, tmp_path / "whole").code == 0
     partial, hits = tmp_path / ".out.partial", 0

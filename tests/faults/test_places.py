@@ -1,7 +1,5 @@
 """What `acdnet reduce` reads and writes: no path from a tag, no link that leads out, nothing that was there before."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `acdnet reduce` does with odd slices, odd places, and interruptions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +8,14 @@ import pytest
 
 import acdnet
 from acdnet.errors import InputRefused
+from acdnet.io.dicom.scan import DicomScan
+from acdnet.io.scan import Provenance
 from acdnet.methods.classical import FUNCTIONS, one_by_one
 from acdnet.methods.li import li
-from acdnet.physics.measurement import Image, Measurement
+from acdnet.physics.measurement import Measurement
+from acdnet.units import Image
 from tests.faults.results import pixels, report, same_but_for_the_time
+from tests.helpers import with_threads
 from tests.reduction.make import SIZE, body, reduce, run, series, volume
 
 
@@ -113,12 +115,7 @@ def test_f41_twice_the_same(tmp_path: Path) -> None:
     source = series(tmp_path / "in")
     for name in ("a", "b"):
         assert reduce(source, tmp_path / name).code == 0
-    for kind in ("reduced", "difference"):
-        for n in (1, 2, 3):
-            one, two = (pydicom.dcmread(tmp_path / f"{name}/{kind}/{n:04d}.dcm") for name in "ab")
-            assert one.SOPInstanceUID == two.SOPInstanceUID
-            assert one.SeriesInstanceUID == two.SeriesInstanceUID
-            assert one.PixelData == two.PixelData
+    assert same_but_for_the_time(tmp_path / "a", tmp_path / "b")
     assert reduce(source, tmp_path / "c", "--metal-threshold", 2000).code == 0
     other = pydicom.dcmread(tmp_path / "c/reduced/0002.dcm")
     assert other.SOPInstanceUID != pydicom.dcmread(tmp_path / "a/reduced/0002.dcm").SOPInstanceUID
@@ -143,16 +140,8 @@ def test_f50_workers_change_no_byte(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["li", "acdnet"])
 def test_f50_threads_change_next_to_nothing(method: str) -> None:
-    import torch
-
-    before, images = torch.get_num_threads(), []
-    try:
-        for threads in (1, 4):
-            torch.set_num_threads(threads)
-            images.append(acdnet.reduce(body(), (2.0, 2.0), method).hu)
-    finally:
-        torch.set_num_threads(before)
-    assert np.abs(images[0] - images[1]).max() < 0.5
+    one, four = with_threads((1, 4), lambda: acdnet.reduce(body(), (2.0, 2.0), method).hu)
+    assert np.abs(one - four).max() < 0.5
 
 
 def test_f51_settings_that_cannot_be(tmp_path: Path) -> None:
@@ -173,17 +162,15 @@ def test_f55_nothing_that_is_said_names_a_patient(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_f56_random_damage(tmp_path: Path) -> None:
-    """A thousand files with damaged bytes: read and written again, or refused; nothing else."""
-    from acdnet.io.dicom.scan import DicomScan
-    from acdnet.io.scan import Provenance
-
+@pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_f56_random_damage(tmp_path: Path, count: int) -> None:
+    """Files with damaged bytes: read and written again, or refused; nothing else."""
     source = series(tmp_path / "in", (True,), hu=body(64)[None])
     file = source / "IM0001.dcm"
     good, rng = file.read_bytes(), np.random.default_rng(56)
     header = len(good) - 64 * 64 * 2
     refused = 0
-    for n in range(1000):
+    for n in range(count):
         data = bytearray(good)
         for _ in range(rng.integers(1, 4)):
             data[rng.integers(132, header)] = rng.integers(256)
@@ -195,4 +182,4 @@ def test_f56_random_damage(tmp_path: Path) -> None:
             writer.write(0, np.full((64, 64), 7.0, np.float32))
         except InputRefused:
             refused += 1
-    assert 0 < refused < 1000
+    assert 0 < refused < count

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -7,19 +5,13 @@ import pytest
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
-from acdnet.evaluate.metrics import hu_rmse
 from acdnet.methods.classical import FUNCTIONS
 from acdnet.methods.nmar import make_prior, thresholds
 from acdnet.methods.registry import CLASSICAL, INPUT, get_method
-from acdnet.physics.implants.anatomy import find_anatomy
-from acdnet.physics.implants.draw import draw_implant
 from acdnet.physics.measurement import Measurement
-from acdnet.physics.phantom import SITES, make_phantom
-from acdnet.physics.scanner import Simulation
-from acdnet.physics.simulate import PROTOCOLS, simulate
-
-SIZE = 208
-
+from acdnet.physics.phantom import SITES
+from acdnet.physics.simulate import PROTOCOLS
+from tests.methods.make import errors, phantom_scan
 
 METHODS = (INPUT, *CLASSICAL)
 
@@ -28,41 +20,22 @@ def corrected(name: str, measurement: Measurement) -> NDArray[np.float32]:
     return get_method(name, "cpu")(measurement).image_hu
 
 
-def phantom_scan(site: str, protocol: str, seed: int = 3) -> Simulation:
-    phantom = make_phantom(site, seed, SIZE)
-    anatomy = find_anatomy(phantom.hu, phantom.pixel_mm)
-    implant = draw_implant(anatomy, np.random.default_rng(seed), phantom.kinds)
-    return simulate(phantom.hu, implant.mask, protocol, seed, phantom.pixel_mm, "CoCrMo")
-
-
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_nmar_beats_li_and_li_the_input(protocol: str) -> None:
-    errors = []
-    for site in SITES:
-        made = phantom_scan(site, protocol)
-        body = (made.clean > -500) & ~made.metal
-        images = [corrected(name, made.measurement()) for name in ("input", "li", "nmar")]
-        errors.append([hu_rmse(image, made.clean, body) for image in images])
-    without, li, nmar = np.mean(errors, 0)
+    found = [errors(phantom_scan(site, protocol), "input", "li", "nmar") for site in SITES]
+    without, li, nmar = np.mean(found, 0)
     assert nmar < li < without
 
 
 def test_nmar_near_metal_under_the_skin() -> None:
     """A pacemaker: the trace borders on air, where the prior is empty and a quotient would explode."""
-    phantom = make_phantom("thorax", 4, SIZE)
-    anatomy = find_anatomy(phantom.hu, phantom.pixel_mm)
-    mask = draw_implant(anatomy, np.random.default_rng(4), ("pacemaker",)).mask
     for protocol in PROTOCOLS:
-        made = simulate(phantom.hu, mask, protocol, 1, phantom.pixel_mm, "titanium")
-        body = (made.clean > -500) & ~made.metal
-        li, nmar = (hu_rmse(corrected(name, made.measurement()), made.clean, body) for name in ("li", "nmar"))
+        li, nmar = errors(phantom_scan("thorax", protocol, 4, ("pacemaker",), "titanium"), "li", "nmar")
         assert nmar < 1.1 * li
 
 
 def test_bhc_beats_the_input() -> None:
-    made = phantom_scan("pelvis", "syndeeplesion")
-    body = (made.clean > -500) & ~made.metal
-    before, after = (hu_rmse(corrected(name, made.measurement()), made.clean, body) for name in ("input", "bhc"))
+    before, after = errors(phantom_scan("pelvis", "syndeeplesion"), "input", "bhc")
     assert after < before
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +11,11 @@ from acdnet.methods.learned.cnnmar import CNNMAR
 from acdnet.physics.measurement import Measurement, attenuation
 from acdnet.physics.projector import project
 from acdnet.units import WATER_MU
-from tests.methods.learned.make import SCANNER, SIZE, small_measurement
+from tests.methods.make import SCANNER, SIZE, measure
 
 
 def test_metal_and_its_neighbours_are_water_for_the_network() -> None:
-    measurement = small_measurement()
+    measurement = measure()
     images = three_images(measurement)
     assert images.shape == (3, *measurement.image.shape)
     assert images.min() >= 0
@@ -49,7 +47,7 @@ def test_a_slice_of_one_value_does_not_break_the_clusters() -> None:
 
 
 def test_rays_that_miss_the_metal_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    measurement = small_measurement()
+    measurement = measure()
     given: list[torch.Tensor] = []
     reconstruct = Measurement.reconstruct
 
@@ -85,7 +83,7 @@ def test_a_perfect_prior_restores_the_slice() -> None:
 
 def test_an_li_image_that_came_with_the_slice_is_used() -> None:
     torch.manual_seed(0)
-    method, measurement = CNNMARMethod(CNNMAR(CNNMARConfig())), small_measurement()
+    method, measurement = CNNMARMethod(CNNMAR(CNNMARConfig())), measure()
     alone = method(measurement).image_hu
     given = {"li": method(measurement).image_hu + np.float32(100.0)}
-    assert not np.array_equal(method(replace(small_measurement(), given=given)).image_hu, alone)
+    assert not np.array_equal(method(replace(measure(), given=given)).image_hu, alone)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -94,11 +92,3 @@ def test_small_images(size: int) -> None:
     metal[0, 0] = True
     back = given_back(np.ones((size, size), np.float32), metal, FanBeam.around(size, 0.3))
     assert np.isfinite(back).all()
-
-
-def test_slices_of_a_stack_do_not_depend_on_each_other() -> None:
-    nothing, other = np.zeros_like(METAL), disc(30, 40, 2) > 0
-    taken, metals = [LESION, 2 * LESION, LESION], [METAL, nothing, other]
-    together = given_back_of_several(taken, metals, GEOMETRY)
-    for one, metal, back in zip(taken, metals, together, strict=True):
-        np.testing.assert_array_equal(back, given_back(one, metal, GEOMETRY))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +6,6 @@ import torch
 from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
-from acdnet.evaluate.metrics import hu_rmse
-from acdnet.methods.registry import get_method
 from acdnet.methods.trace_fit import (
     TraceRays,
     between,
@@ -21,31 +17,20 @@ from acdnet.methods.trace_fit import (
     resized,
     share,
     trace_fit,
-    trace_fits,
 )
 from acdnet.physics.fbp import fbp
 from acdnet.physics.geometry import FanBeam
-from acdnet.physics.implants.anatomy import find_anatomy
-from acdnet.physics.implants.draw import draw_implant
 from acdnet.physics.phantom import make_phantom
 from acdnet.physics.projector import project
 from acdnet.physics.scanner import Simulation
 from acdnet.physics.simulate import simulate
 from acdnet.physics.trace import interpolate
 from acdnet.units import WATER_MU
+from tests.methods.make import errors, phantom_scan
 
 
 def scan(site: str, kind: str, metal: str, seed: int, protocol: str = "clinical") -> Simulation:
-    phantom = make_phantom(site, seed, 256)
-    anatomy = find_anatomy(phantom.hu, phantom.pixel_mm)
-    mask = draw_implant(anatomy, np.random.default_rng(seed), (kind,)).mask
-    return simulate(phantom.hu, mask, protocol, seed, phantom.pixel_mm, metal)
-
-
-def errors(made: Simulation, *names: str) -> list[float]:
-    body = (made.clean > -500) & ~made.metal
-    images = [get_method(name, "cpu")(made.measurement()).image_hu for name in names]
-    return [hu_rmse(image, made.clean, body) for image in images]
+    return phantom_scan(site, protocol, seed, (kind,), metal, size=256)
 
 
 @pytest.mark.parametrize("protocol", ["clinical", "syndeeplesion"])
@@ -175,18 +160,6 @@ def test_a_mask_of_any_layout() -> None:
     view.flags.writeable = False
     found = trace_fit(replace(measurement, slice_metal=view))
     np.testing.assert_array_equal(found, trace_fit(measurement))
-
-
-def test_slices_keep_their_order() -> None:
-    """With and without metal, and of two geometries."""
-    measurements = [
-        scan(site, kind, "titanium", seed).measurement()
-        for site, kind, seed in (("pelvis", "hip-cup", 1), ("head", "fillings", 1), ("pelvis", "hip-cup", 1))
-    ]
-    bare = replace(measurements[0], slice_metal=np.zeros_like(measurements[0].slice_metal))
-    measurements.insert(1, bare)
-    for one, image in zip(measurements, trace_fits(measurements), strict=True):
-        np.testing.assert_allclose(image, trace_fit(one), atol=0.05)
 
 
 @pytest.mark.parametrize("side", [1, 2])

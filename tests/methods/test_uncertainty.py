@@ -1,7 +1,5 @@
 """The expected error says where the true error is."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import spearmanr
 

@@ -1,7 +1,5 @@
 """The same physics once more, written plainly: one ray, one pixel at a time."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -8,6 +6,7 @@ from torch import Tensor
 from acdnet.physics import projector
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.projector import back_project, project, transpose
+from tests.helpers import with_threads
 from tests.physics import plain
 
 ODD = FanBeam(size=13, pixel_cm=0.5, views=24, bins=18, bin_cm=0.9, source_cm=20.0, detector_cm=11.0)
@@ -79,14 +78,7 @@ def test_other_devices_take_the_same_steps(power: int, monkeypatch: pytest.Monke
 def test_threads_and_batches_do_not_change_a_bit() -> None:
     g = FanBeam.benchmark(96)
     images = picture((3, 96, 96))
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(1)
-        one = project(images, g), back_project(project(images, g), g)
-        torch.set_num_threads(3)
-        three = project(images, g), back_project(project(images, g), g)
-    finally:
-        torch.set_num_threads(before)
+    one, three = with_threads((1, 3), lambda: (project(images, g), back_project(project(images, g), g)))
     assert torch.equal(one[0], three[0])
     assert torch.equal(one[1], three[1])
     assert torch.equal(project(images[2], g), one[0][2])
@@ -116,9 +108,9 @@ def test_nan_is_not_hidden() -> None:
 
 @pytest.mark.parametrize("shape", [(12, 13), (3, 14, 14)])
 def test_wrong_shapes_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="geometry wants"):
+    with pytest.raises(ValueError, match="geometry needs"):
         project(torch.zeros(shape), ODD)
-    with pytest.raises(ValueError, match="geometry wants"):
+    with pytest.raises(ValueError, match="geometry needs"):
         back_project(torch.zeros(shape), ODD)
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ METAL[30:34, 30:34] = True
         ({"hu": np.zeros((64, 60))}, "square"),
         ({"hu": np.zeros((2, 64, 64))}, "H x W"),
         ({"hu": np.zeros((64, 64), complex)}, "slice of real numbers"),
-        ({"hu": np.zeros((16, 16)), "metal": METAL[:16, :16]}, "are needed at least"),
+        ({"hu": np.zeros((16, 16)), "metal": METAL[:16, :16]}, "pixels are needed"),
         ({"metal": np.zeros((64, 64), bool)}, "no metal lies inside"),
         ({"metal": np.ones((64, 64), bool)}, "inverted"),
         ({"metal": METAL[:60]}, "must be the same"),

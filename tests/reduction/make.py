@@ -1,7 +1,5 @@
 """Small scans with metal, quick to make and quick to reduce."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +48,8 @@ class Ran:
     code: int
     text: str
     """What it printed, or the one line of its error."""
+    output: str = ""
+    """What it printed before the error."""
 
 
 def run(*arguments: object) -> Ran:
@@ -57,7 +57,7 @@ def run(*arguments: object) -> Ran:
     done = CliRunner().invoke(app, [str(argument) for argument in arguments])
     if isinstance(done.exception, AcdnetError):
         assert "\n" not in str(done.exception)
-        return Ran(done.exception.exit_code, str(done.exception))
+        return Ran(done.exception.exit_code, str(done.exception), done.output)
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     return Ran(done.exit_code, done.output)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -7,6 +5,7 @@ import torch
 
 from acdnet.methods.registry import get_method
 from acdnet.reduction.parallel import in_parallel, worker_count
+from tests.helpers import with_threads
 
 
 def test_results_come_in_order() -> None:
@@ -18,13 +17,11 @@ def test_results_come_in_order() -> None:
 
 
 def test_workers_use_one_core_each_and_the_caller_keeps_its_threads() -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
+    def compute() -> None:
         assert [threads for _, threads in in_parallel(lambda _: torch.get_num_threads(), range(4), 2)] == [1] * 4
         assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
+
+    with_threads((2,), compute)
 
 
 def test_an_error_of_a_worker_ends_the_work() -> None:

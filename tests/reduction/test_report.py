@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from acdnet.reduction.report import cautions
 from acdnet.reduction.slice_report import SliceReport
 

@@ -1,7 +1,5 @@
 """Every network can learn a published pair by heart. That takes up to a quarter of an hour each."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Our simulation against published pairs of the benchmark."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

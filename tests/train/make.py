@@ -1,8 +1,5 @@
 """Small data and settings for training tests."""
 
-from __future__ import annotations
-
-import json
 import os
 import signal
 from pathlib import Path
@@ -11,37 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acdnet.data.build import _finish, _plan, _start, _write
-from acdnet.data.recipe import Recipe, make_slice
-from acdnet.data.sources import open_source
 from acdnet.errors import TrainingStopped
-from acdnet.files import write_atomically
 from acdnet.train.config import TrainConfig, from_dict
 from acdnet.train.loop import Trainer, train
-
-SIZE = 64
-
-
-def small_store(folder: Path, slices: int = 5, name: str = "store", recipe: Recipe | None = None) -> Path:
-    """Make a store in this process, which is quicker than starting workers."""
-    out = folder / name
-    out.mkdir()
-    recipe, refs = recipe or Recipe(pairs=1, size=SIZE), open_source("phantom", slices).slices
-    plan = _plan(refs, recipe)
-    _start(out, plan)
-    for ref in refs:
-        entry = _write(ref, make_slice(ref, recipe, (), []), recipe, out)
-        write_atomically({out / ".done" / f"{ref.name}.json": json.dumps(entry).encode()})
-    _finish(out, plan, refs, {})
-    return out
-
 
 PLAIN = {"initial": "published"}
 """With the other initial weights some gradients are only rounding errors at first, which Adam turns into steps."""
 
 
 def small_config(store: Path, folder: Path, **training: Any) -> TrainConfig:
-    """Return the settings of a run that takes seconds."""
+    """Return the settings of a run of ACDNet that takes seconds."""
     given = {
         "name": "small",
         "model": {"architecture": "acdnet-s", "T": 1, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1},
@@ -50,6 +26,17 @@ def small_config(store: Path, folder: Path, **training: Any) -> TrainConfig:
         "run": {"folder": str(folder), "log_steps": 1, "device": "cpu"},
     }
     return from_dict(given)
+
+
+def rival_config(store: Path, folder: Path, architecture: str, **training: Any) -> TrainConfig:
+    """Return the settings of a run of another network that takes seconds."""
+    patches = architecture == "cnnmar"
+    given: dict[str, Any] = {
+        "name": architecture,
+        "model": {"architecture": architecture, "width": 4 if patches else 2},
+        "training": {"patches": 6} | ({"batch": 2, "patch": 32} if patches else {}) | training,
+    }
+    return from_dict({**small_config(store, folder).to_dict(), **given})
 
 
 def stopped_and_resumed(config: TrainConfig, monkeypatch: pytest.MonkeyPatch) -> TrainingStopped:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +12,7 @@ from acdnet.errors import ConfigError
 from acdnet.train.augment import CONTRAST_HU, TISSUE_HU, with_lesions, with_scaled_artifact
 from acdnet.train.config import from_dict
 from acdnet.train.patches import Patches
-from tests.train.make import small_store
+from tests.data.make import small_store
 
 
 @pytest.fixture

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from acdnet.config import ARCHITECTURES, ACDNetConfig
+from acdnet.config import ARCHITECTURES
 from acdnet.data.pairs import open_pairs
 from acdnet.data.recipe import Recipe
 from acdnet.errors import ConfigError, InputRefused
@@ -17,20 +15,36 @@ from acdnet.model.residual import ResidualBlock
 from acdnet.train.build import check_first, load_weights, make_model, set_up
 from acdnet.train.config import from_dict
 from acdnet.weights.save import save_model
-from tests.helpers import make_input
+from tests.data.make import small_store
+from tests.helpers import TINY, make_input
 from tests.helpers import make_model as make_random
-from tests.train.make import small_store
 
-SMALL = ACDNetConfig(T=2, N=2, d=3, p=3, N_p=2, blocks=1)
+SMALL = replace(TINY, T=2)
+SIZES: dict[str, Any] = {"N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Return where a test saves the model to start from."""
+    return str(tmp_path / "known.safetensors")
+
+
+def save(model: ACDNet, path: str) -> None:
+    save_model(model, Path(path), name="known", summary="for a test")
+
+
+def started(path: str, training: dict[str, Any] | None = None, **sizes: Any) -> ACDNet:
+    """Build a network that starts from a saved one."""
+    model, _ = make_model(from_dict({"model": {"start_from": path, **SIZES, **sizes}, "training": training or {}}))
+    assert isinstance(model, ACDNet)
+    return model
 
 
 @pytest.mark.parametrize("sizes", [{"T": 1}, {"T": 1, "coarse": 1, "first": "tracefit"}])
-def test_last_stages_can_be_dropped(tmp_path: Path, sizes: dict[str, Any]) -> None:
+def test_last_stages_can_be_dropped(path: str, sizes: dict[str, Any]) -> None:
     known = make_random(SMALL)
-    save_model(known, tmp_path / "known.safetensors", name="known", summary="for a test")
-    given = {"T": 1, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1, **sizes}
-    config = from_dict({"model": {"start_from": str(tmp_path / "known.safetensors"), **given}})
-    shorter, _ = make_model(config)
+    save(known, path)
+    shorter = started(path, **sizes)
     assert shorter.config == replace(SMALL, **sizes)
     Y, X_li, I = make_input(2, 16, 18)
     with torch.no_grad():
@@ -48,40 +62,32 @@ def test_last_stages_can_be_dropped(tmp_path: Path, sizes: dict[str, Any]) -> No
         ({"last": "trace_correction"}, "model.last"),
     ],
 )
-def test_what_changes_with_start_from_must_be_set(tmp_path: Path, sizes: dict[str, Any], named: str) -> None:
-    known = ACDNet(replace(ARCHITECTURES["acdnet-s"], N=2, d=3, p=3, N_p=2, blocks=1, **sizes))
-    save_model(known, tmp_path / "known.safetensors", name="known", summary="for a test")
-    given = {"architecture": "acdnet-s", "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1}
-    config = from_dict({"model": {"start_from": str(tmp_path / "known.safetensors"), **given}})
+def test_what_changes_with_start_from_must_be_set(path: str, sizes: dict[str, Any], named: str) -> None:
+    save(ACDNet(replace(ARCHITECTURES["acdnet-s"], **SIZES, **sizes)), path)
     with pytest.raises(ConfigError, match=named):
-        make_model(config)
+        started(path, architecture="acdnet-s")
 
 
-@pytest.mark.parametrize("sizes", [{"T": 3}, {"N_p": 4}, {"first": "tracefit"}])
-def test_statistics_of_another_network_are_refused(tmp_path: Path, sizes: dict[str, Any]) -> None:
-    save_model(make_random(SMALL), tmp_path / "known.safetensors", name="known", summary="for a test")
-    same = {"T": 2, "N": 2, "d": 3, "p": 3, "N_p": 2, "blocks": 1, "start_from": str(tmp_path / "known.safetensors")}
-    known = make_random(SMALL).prox_last.state_dict()
-    for still in ({"last": "trace_correction"}, {"T": 1}):
-        begun, _ = make_model(from_dict({"model": same | still, "training": {"fixed_norms": True}}))
-        assert isinstance(begun, ACDNet)
-        for name, value in begun.prox_last.state_dict().items():
+@pytest.mark.parametrize("sizes", [{"T": 3}, {"N_p": 4}, {"T": 2, "first": "tracefit"}])
+def test_statistics_of_another_network_are_refused(path: str, sizes: dict[str, Any]) -> None:
+    save(make_random(SMALL), path)
+    known, fixed = make_random(SMALL).prox_last.state_dict(), {"fixed_norms": True}
+    for still in ({"T": 2, "last": "trace_correction"}, {"T": 1}):
+        for name, value in started(path, fixed, **still).prox_last.state_dict().items():
             assert torch.equal(value, known[name])
-    assert make_model(from_dict({"model": same | sizes}))
+    sizes = {"T": 2} | sizes
+    assert started(path, **sizes)
     with pytest.raises(ConfigError, match="fixed_norms"):
-        make_model(from_dict({"model": same | sizes, "training": {"fixed_norms": True}}))
+        started(path, fixed, **sizes)
 
 
-def test_start_from(tmp_path: Path) -> None:
-    model = ACDNet(SMALL)
-    path = tmp_path / "short.safetensors"
-    save_model(model, path, name="short", summary="short", architecture="acdnet-s")
-    sizes = {"T": 3, "N": 2, "d": 3, "p": 3, "N_p": 4, "blocks": 1}
-    config = from_dict({"model": {"start_from": str(path), **sizes}})
-    assert make_model(config)[0].config == replace(SMALL, T=3, N_p=4)
-    for other in ({"N": 1}, {"N_p": 1}):
+def test_start_from(path: str) -> None:
+    save(ACDNet(SMALL), path)
+    assert started(path, T=3, N_p=4).config == replace(SMALL, T=3, N_p=4)
+    for other in ("N", "N_p"):
+        sizes: dict[str, Any] = {"T": 3, other: 1}
         with pytest.raises(ConfigError, match="cannot be expanded"):
-            make_model(from_dict({"model": {"start_from": str(path), **sizes, **other}}))
+            started(path, **sizes)
 
 
 def test_weights_of_other_sizes_are_refused(tmp_path: Path) -> None:

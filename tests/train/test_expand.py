@@ -1,22 +1,19 @@
 """A trained network expanded to a larger one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
-from acdnet.config import ACDNetConfig
 from acdnet.fast.training import fold_for_training
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.loss import acdnet_loss
 from acdnet.train.expand import expand
-from tests.helpers import make_input
+from tests.helpers import TINY, make_input
 from tests.helpers import make_model as make_random
 
-SMALL = ACDNetConfig(T=2, N=2, d=3, p=3, N_p=2, blocks=1)
+SMALL = replace(TINY, T=2)
 
 
 @pytest.mark.parametrize("order", ["KMX", "XMK"])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import os
 import shutil
@@ -19,8 +17,10 @@ from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.config import TrainConfig, from_dict
 from acdnet.train.launch import make_fabric
 from acdnet.train.loop import Trainer, train
+from acdnet.weights.card import Card, Training
 from acdnet.weights.load import read_acdnet
-from tests.train.make import same, small_config, small_store, stopped_and_resumed
+from tests.data.make import small_store
+from tests.train.make import same, small_config, stopped_and_resumed
 
 WEIGHTS = ("model", "average")
 
@@ -38,12 +38,22 @@ def whole(store: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
     return load_checkpoint(folder)[0]
 
 
-def test_a_run_leaves_a_model_with_its_card(store: Path, tmp_path: Path) -> None:
-    card = train(small_config(store, tmp_path / "run"), resume=False)
+def trained(config: TrainConfig, resume: bool = False) -> tuple[Card, Training]:
+    """Train; return the card of the model and what it says about the training."""
+    card = train(config, resume)
     assert card is not None
     assert card.training is not None
-    assert card.training.patches_seen == 24
-    assert "24 patches of 32 x 32 pixels" in card.training.data
+    return card, card.training
+
+
+def start_from(model: Path, config: TrainConfig) -> TrainConfig:
+    return replace(config, model=replace(config.model, start_from=str(model / "model.safetensors")))
+
+
+def test_a_run_leaves_a_model_with_its_card(store: Path, tmp_path: Path) -> None:
+    card, training = trained(small_config(store, tmp_path / "run"))
+    assert training.patches_seen == 24
+    assert "24 patches of 32 x 32 pixels" in training.data
     model, again = read_acdnet(tmp_path / "run/model.safetensors")
     assert again == card
     assert model.config.T == 1
@@ -144,10 +154,7 @@ def test_settings_that_decide_the_patches_may_not_change(store: Path, tmp_path: 
     for other in ({"lesions": 0.5}, {"omega": 1.0}, {"rate": 1e-5}):
         with pytest.raises(ConfigError, match=f"training.{next(iter(other))} was"):
             train(small_config(store, tmp_path / "run", patches=16, **other), resume=True)
-    card = train(small_config(store, tmp_path / "run", patches=16), resume=True)
-    assert card is not None
-    assert card.training is not None
-    assert card.training.patches_seen == 16
+    assert trained(small_config(store, tmp_path / "run", patches=16), resume=True)[1].patches_seen == 16
 
 
 def test_f52_a_store_that_was_changed_is_refused_before_the_first_step(store: Path, tmp_path: Path) -> None:
@@ -163,34 +170,24 @@ def test_f52_a_store_that_was_changed_is_refused_before_the_first_step(store: Pa
 def test_minutes_become_patches(store: Path, tmp_path: Path) -> None:
     given = small_config(store, tmp_path / "run").to_dict()
     given["training"] |= {"patches": 0, "minutes": 0.02}
-    card = train(from_dict(given), resume=False)
-    assert card is not None
-    assert card.training is not None
-    assert card.training.patches_seen >= 8 * 4
+    assert trained(from_dict(given))[1].patches_seen >= 8 * 4
 
 
 def test_starting_from_a_model(store: Path, tmp_path: Path) -> None:
-    train(small_config(store, tmp_path / "a", patches=4), resume=False)
-    given = small_config(store, tmp_path / "b", patches=4, rate=1e-8).to_dict()
-    given["model"]["start_from"] = str(tmp_path / "a/model.safetensors")
-    train(from_dict(given), resume=False)
-    (first, early), (second, late) = (read_acdnet(tmp_path / name / "model.safetensors") for name in "ab")
+    _, early = trained(small_config(store, tmp_path / "a", patches=4))
+    _, late = trained(start_from(tmp_path / "a", small_config(store, tmp_path / "b", patches=4, rate=1e-8)))
+    first, second = (read_acdnet(tmp_path / name / "model.safetensors")[0] for name in "ab")
     assert torch.allclose(first.D, second.D, atol=1e-5)
-    assert early.training
-    assert late.training
-    assert (early.training.patches_seen, late.training.patches_seen) == (4, 8)
-    assert late.training.patients == early.training.patients
+    assert (early.patches_seen, late.patches_seen) == (4, 8)
+    assert late.patients == early.patients
 
 
 def test_fixed_statistics_are_those_of_the_initial_model(store: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"model\.start_from"):
         train(small_config(store, tmp_path / "unmeasured", fixed_norms=True), resume=False)
     train(small_config(store, tmp_path / "first", average=0.5), resume=False)
-    initial = tmp_path / "first/model.safetensors"
-    config = small_config(store, tmp_path / "fixed", fixed_norms=True, average=0.5)
-    config = replace(config, model=replace(config.model, start_from=str(initial)))
-    train(config, resume=False)
-    before, after = (read_acdnet(path)[0].state_dict() for path in (initial, tmp_path / "fixed/model.safetensors"))
+    train(start_from(tmp_path / "first", small_config(store, tmp_path / "fixed", fixed_norms=True, average=0.5)), False)
+    before, after = (read_acdnet(tmp_path / f"{name}/model.safetensors")[0].state_dict() for name in ("first", "fixed"))
     for name, value in before.items():
         if "running" in name:
             assert torch.equal(after[name], value), name
@@ -200,29 +197,23 @@ def test_fixed_statistics_are_those_of_the_initial_model(store: Path, tmp_path: 
 
 def test_a_resumed_run_remembers_its_initial_model(store: Path, tmp_path: Path) -> None:
     train(small_config(store, tmp_path / "a", patches=4), resume=False)
-    given = small_config(store, tmp_path / "b", patches=4).to_dict()
-    given["model"]["start_from"] = str(tmp_path / "a/model.safetensors")
-    train(from_dict(given), resume=False)
+    train(start_from(tmp_path / "a", small_config(store, tmp_path / "b", patches=4)), resume=False)
     train(small_config(store, tmp_path / "c", patches=8), resume=False)
     for name in ("model.safetensors", "model.json"):  # another model replaces the first
         (tmp_path / "a" / name).write_bytes((tmp_path / "c" / name).read_bytes())
-    given["training"]["patches"] = 8
-    card = train(from_dict(given), resume=True)
-    assert card is not None
-    assert card.training
-    assert card.training.patches_seen == 4 + 8
+    longer = start_from(tmp_path / "a", small_config(store, tmp_path / "b", patches=8))
+    assert trained(longer, resume=True)[1].patches_seen == 4 + 8
 
 
 def test_a_model_is_not_validated_on_patients_of_its_initial_model(store: Path, tmp_path: Path) -> None:
     train(small_config(store, tmp_path / "a", patches=4), resume=False)
-    given = small_config(store, tmp_path / "b", patches=4).to_dict()
-    given["model"]["start_from"] = str(tmp_path / "a/model.safetensors")
-    given["data"] |= {"train_splits": ["val"], "val_splits": ["train"]}
+    config = start_from(tmp_path / "a", small_config(store, tmp_path / "b", patches=4))
+    config = replace(config, data=replace(config.data, train_splits=("val",), val_splits=("train",)))
     with pytest.raises(InputRefused, match="trained on patients of data"):
-        train(from_dict(given), resume=False)
+        train(config, resume=False)
 
 
-RANKS = """
+TWO = """
 import sys
 from pathlib import Path
 from acdnet.train.config import read_config
@@ -244,18 +235,22 @@ def write_toml(config: TrainConfig, path: Path) -> Path:
     return path
 
 
+def run_twice(script: str, config: TrainConfig, folder: Path) -> None:
+    """Run a script in two processes (torchrun, gloo)."""
+    (folder / "run.py").write_text(script)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "run.py", "c.toml"]
+    write_toml(config, folder / "c.toml")
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300,
+                          env=os.environ | {"OMP_NUM_THREADS": "1"})  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.slow
 def test_two_processes_train_as_one(store: Path, whole: dict[str, Any], tmp_path: Path) -> None:
-    """torchrun with two gloo ranks: the same global batch, batch normalisation over both."""
-    (tmp_path / "run.py").write_text(RANKS)
+    """The same global batch, with batch normalisation over both processes."""
     given = small_config(store, tmp_path / "run")
     often = replace(given, run=replace(given.run, checkpoint_minutes=0.0, validate_minutes=0.1))  # while both train
-    config = write_toml(often, tmp_path / "c.toml")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*command, str(tmp_path / "run.py"), str(config)], capture_output=True, text=True, check=False, env=environment
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    run_twice(TWO, often, tmp_path)
     state = load_checkpoint(tmp_path / "run")[0]
     assert state["step"] == whole["step"]
     for key, value in whole["model"].items():
@@ -272,7 +267,7 @@ from acdnet.errors import TrainingStopped
 from acdnet.train.config import from_dict, read_config
 from acdnet.train.loop import Trainer, train
 
-config, folder = read_config(Path(sys.argv[1])), Path(sys.argv[2])
+config, folder = read_config(Path(sys.argv[1])), Path.cwd()
 learn, rank = Trainer.learn, int(os.environ["RANK"])
 
 def run(name, fault, **training):
@@ -302,20 +297,10 @@ run("nan", spoiled)
 """
 
 
+@pytest.mark.slow
 def test_two_processes_stop_together(store: Path, tmp_path: Path) -> None:
-    """One process is asked to stop, gets NaN, or measures the speed: both act alike at the same step."""
-    (tmp_path / "run.py").write_text(FAULTS)
-    config = write_toml(small_config(store, tmp_path / "none"), tmp_path / "c.toml")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    done = subprocess.run(
-        [*command, str(tmp_path / "run.py"), str(config), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    """One process receives a signal, gets NaN, or measures the speed: both stop at the same step."""
+    run_twice(FAULTS, small_config(store, tmp_path / "none"), tmp_path)
     ends = {name: {(tmp_path / f"{name}-{rank}.txt").read_text() for rank in (0, 1)} for name in ("minutes", "sigterm")}
     assert ends["minutes"] == {"finished"}
     assert ends["sigterm"] == {"stopped at step 3 on request; continue with --resume"}
@@ -340,6 +325,7 @@ def test_f44_two_runs_cannot_share_a_folder(store: Path, tmp_path: Path) -> None
         train(small_config(store, tmp_path / "run"), resume=False)
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_a_whole_checkpoint(store: Path, tmp_path: Path) -> None:
     given = small_config(store, tmp_path / "run", patches=100_000)
     config = write_toml(given, tmp_path / "c.toml")

@@ -9,7 +9,8 @@ from torch import nn
 from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.loop import train
 from acdnet.train.muon import MOMENTUM, SHARE, Muon, is_mixing, orthogonal
-from tests.train.make import same, small_config, small_store, stopped_and_resumed
+from tests.data.make import small_store
+from tests.train.make import same, small_config, stopped_and_resumed
 
 
 def test_the_nearest_orthogonal_matrix_of_wide_and_tall_matrices() -> None:

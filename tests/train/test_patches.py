@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from acdnet.errors import InputRefused
 from acdnet.train.batches import Batches
 from acdnet.train.patches import Patches, Window
 from acdnet.train.tasks.acdnet import ACDNetTask
-from tests.train.make import small_store
+from tests.data.make import small_store
 
 COLLATE = ACDNetTask().collate
 

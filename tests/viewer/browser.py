@@ -1,12 +1,13 @@
 """Helpers of the browser tests: a viewer process, waiting, and pixels of the page."""
 
-from __future__ import annotations
-
+import base64
 import io
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,23 +25,18 @@ CANVAS = """([k, which]) => {
 IMAGE, OVERLAY = ".image canvas", "canvas.over"
 
 
-class ViewerProcess:
-    """The viewer in its own process."""
-
-    def __init__(self, *arguments: object) -> None:
-        command = [sys.executable, "-m", "acdnet", *(str(argument) for argument in arguments), "--no-browser"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        found = re.search(r"http\S+", self.process.stdout.readline())
-        assert found
-        self.address = found[0]
-
-    def __enter__(self) -> str:
-        return self.address
-
-    def __exit__(self, *_: object) -> None:
-        self.process.terminate()
-        self.process.__exit__(None, None, None)
+@contextmanager
+def viewer(*arguments: object) -> Iterator[str]:
+    """Run the viewer in its own process; give its address."""
+    command = [sys.executable, "-m", "acdnet", *(str(argument) for argument in arguments), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http\S+", process.stdout.readline())
+            assert found
+            yield found[0]
+        finally:
+            process.terminate()
 
 
 def value(page: Any, script: str) -> Any:
@@ -71,8 +67,6 @@ def settle(page: Any) -> None:
 
 def pixels(page: Any, pane: int, which: str = IMAGE) -> NDArray[np.uint8]:
     """Return the pixels of a canvas of a pane: rows, columns, RGBA."""
-    import base64
-
     settle(page)
     height, width, text = page.evaluate(CANVAS, [pane, which])
     return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)
@@ -108,6 +102,24 @@ def release(page: Any, held: list[Any]) -> None:
     while held:
         held.pop().continue_()
     page.unroute_all()
+
+
+def visit(page: Any, address: str) -> None:
+    """Open a result and wait until its panes show it."""
+    page.goto(address)
+    until(page, READY)
+
+
+def drag(page: Any, *places: float, steps: int = 1, button: str = "left", key: str = "") -> None:
+    """Drag the pointer between two places (x, y, x, y), with a key held down."""
+    if key:
+        page.keyboard.down(key)
+    page.mouse.move(*places[:2])
+    page.mouse.down(button=button)
+    page.mouse.move(*places[2:], steps=steps)
+    page.mouse.up(button=button)
+    if key:
+        page.keyboard.up(key)
 
 
 def open_stages(page: Any) -> None:

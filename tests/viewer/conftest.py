@@ -1,18 +1,15 @@
 """Fixtures of the viewer tests: a browser page and a result."""
 
-from __future__ import annotations
-
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from acdnet.viewer.jobs import Jobs
+from tests.helpers import install
 from tests.reduction.make import run, series
-from tests.viewer.browser import READY, ViewerProcess, until, until_shown
+from tests.viewer.browser import READY, until, until_shown, viewer
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
@@ -20,22 +17,15 @@ FLAGS = [
 ]
 
 
+METAL = (False, True, True, True)
+"""Which slices of the reduced scan contain metal."""
+
+
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """Return the path of Chromium; install it if this is a Debian container run as root."""
+    """Return the path of Chromium."""
     pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = shutil.which("chromium")
-    if not found and shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
-        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
-            try:
-                subprocess.run(["apt-get", *command], capture_output=True, timeout=180, check=False, env=environment)
-            except subprocess.TimeoutExpired:
-                pytest.skip("the installation of chromium timed out")
-        found = shutil.which("chromium")
-    if not found:
-        pytest.skip("chromium is not installed (Debian package chromium)")
-    return found
+    return install("chromium", "chromium")
 
 
 @pytest.fixture(scope="module")
@@ -58,15 +48,31 @@ def page(chromium: str) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def reduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Reduce a scan of four slices, the first without metal, with the default network."""
-    folder = tmp_path_factory.mktemp("browser")
-    assert run("reduce", series(folder / "scan", (False, True, True, True)), folder / "out").code == 0
+    folder = tmp_path_factory.mktemp("reduced")
+    assert run("reduce", series(folder / "scan", METAL), folder / "out").code == 0
     return folder / "out"
+
+
+@pytest.fixture(scope="session")
+def reduced_by_li(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reduce a scan of three slices, the first without metal, by LI."""
+    folder = tmp_path_factory.mktemp("reduced-by-li")
+    assert run("reduce", series(folder / "scan"), folder / "out", "--method", "li").code == 0
+    return folder / "out"
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[Jobs]:
+    """Open a folder of jobs without starting the queue."""
+    opened = Jobs(tmp_path / "jobs", start=False)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")
 def address(reduced: Path) -> Iterator[str]:
     """Start a viewer of the reduced scan, shared by all tests that only look at it."""
-    with ViewerProcess("view", reduced) as started:
+    with viewer("view", reduced) as started:
         yield started
 
 

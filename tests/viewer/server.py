@@ -1,6 +1,4 @@
-"""`acdnet serve` in its own process, clients that upload scans to it, and finished jobs without an upload."""
-
-from __future__ import annotations
+"""The application of the viewer in this process, `acdnet serve` in its own, and finished jobs without an upload."""
 
 import http.client
 import json
@@ -20,10 +18,40 @@ from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from acdnet.viewer.job import DONE
+from fastapi.testclient import TestClient
+
+from acdnet.viewer.app import make_app
+from acdnet.viewer.job import DONE, ENDED
 from acdnet.viewer.jobs import Jobs
 
+TOKEN, PORT = "a-token-for-tests", 8123
+API = f"/{TOKEN}/api"
 CUT_OFF = (urllib.error.URLError, http.client.HTTPException, OSError)
+
+
+def client_of(results: dict[str, Path] | None = None, jobs: Jobs | None = None) -> TestClient:
+    """Return a client of an application with these results and jobs."""
+    return TestClient(make_app(TOKEN, results or {}, jobs, port=PORT), base_url=f"http://127.0.0.1:{PORT}")
+
+
+def submit(client: TestClient, files: list[bytes]) -> str:
+    """Upload files as one job and start it; return its id."""
+    name: str = client.post(f"{API}/jobs", json={"files": len(files), "kind": "dicom"}).json()["id"]
+    for n, data in enumerate(files):
+        assert client.put(f"{API}/jobs/{name}/files/{n}", content=data).status_code == 200
+    assert client.post(f"{API}/jobs/{name}/start").status_code == 200
+    return name
+
+
+def ended(client: TestClient, name: str) -> dict[str, Any]:
+    """Wait until a job has ended; return its record."""
+
+    def job() -> dict[str, Any] | None:
+        found: dict[str, Any] = next(job for job in client.get(f"{API}/jobs").json() if job["id"] == name)
+        return found if found["state"] in ENDED else None
+
+    found: dict[str, Any] = until(job)
+    return found
 
 
 class Server:
@@ -31,10 +59,10 @@ class Server:
 
     def __init__(self, folder: Path, *options: str, **environment: str) -> None:
         command = [sys.executable, "-m", "acdnet", "serve", "--folder", str(folder), *(options or ["--no-browser"])]
-        self.said = folder.with_name(f"{folder.name}-said-{time.monotonic_ns()}")
-        with self.said.open("wb") as said:
-            self.process = subprocess.Popen(command, stdout=said, stderr=said, env={**os.environ, **environment})
-        found = until(lambda: re.search(r"http\S+/\n", self.said.read_text()), 60)
+        self.output = folder.with_name(f"{folder.name}-output-{time.monotonic_ns()}")
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **environment})
+        found = until(lambda: re.search(r"http\S+/\n", self.output.read_text()), 60)
         self.address = found[0].strip()
         self.token = urlsplit(self.address).path.strip("/")
 

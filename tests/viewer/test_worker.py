@@ -1,9 +1,9 @@
-"""What a job tells of files that are no scan."""
-
-from __future__ import annotations
+"""What a job reports of files that are no scan, and of errors."""
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,21 +24,45 @@ HOW = {"kind": "dicom", SERIES: "", ANY_PLANE: False, LOSSY: False}
         (b"hello", "no CT slice found"),
     ],
 )
-def test_files_of_known_kinds_are_told_apart(start: bytes, advice: str, tmp_path: Path) -> None:
+def test_the_kinds_of_files_are_distinguished(start: bytes, advice: str, tmp_path: Path) -> None:
     (tmp_path / UPLOAD).mkdir()
     (tmp_path / UPLOAD / "00001.dcm").write_bytes(start + bytes(600))
     assert reduce_job(tmp_path, HOW) == 3
-    told = json.loads((tmp_path / PROGRESS).read_text())
-    assert advice in told["message"]
-    assert str(tmp_path) not in told["message"]
+    message = json.loads((tmp_path / PROGRESS).read_text())["message"]
+    assert advice in message
+    assert str(tmp_path) not in message
 
 
-def test_a_stray_archive_is_not_blamed_for_another_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise InputRefused("the slices do not fit together")
+def failed(folder: Path, place: str, error: Exception) -> dict[str, Any]:
+    """Return the exit code and the report of a job in which a function raises an error."""
 
-    monkeypatch.setattr("acdnet.io.open.open_scan", refuse)
+    def fail(*_: object) -> None:
+        raise error
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(place, fail)
+        code = reduce_job(folder, HOW)
+    report: dict[str, Any] = json.loads((folder / PROGRESS).read_text())
+    return report | {"code": code}
+
+
+def test_a_stray_archive_is_not_blamed_for_another_fault(tmp_path: Path) -> None:
     (tmp_path / UPLOAD).mkdir()
     (tmp_path / UPLOAD / "00001.dcm").write_bytes(b"PK\x03\x04")
-    assert reduce_job(tmp_path, HOW) == 3
-    assert json.loads((tmp_path / PROGRESS).read_text())["message"] == "the slices do not fit together"
+    report = failed(tmp_path, "acdnet.io.open.open_scan", InputRefused("the slices do not fit together"))
+    assert (report["code"], report["message"]) == (3, "the slices do not fit together")
+
+
+def test_f55_unexpected_errors_are_reported_without_their_text(tmp_path: Path) -> None:
+    report = failed(tmp_path, "acdnet.viewer.worker._reduce", RuntimeError("PatientName is Secret"))
+    assert report["code"] == 1
+    assert "Secret" not in str(report)
+    assert "RuntimeError" in report["message"]
+
+
+def test_the_class_of_an_error_and_not_its_text_asks_for_a_choice(tmp_path: Path) -> None:
+    error = InputRefused(f"{tmp_path}{os.sep}upload{os.sep}00001: holds; --accept-lossy takes it")
+    report = failed(tmp_path, "acdnet.viewer.worker._reduce", error)
+    assert report["code"] == InputRefused.exit_code
+    assert report["needs"] == ""
+    assert report["message"].startswith("file 00001: ")

@@ -1,7 +1,5 @@
 """Make DICOM files for tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

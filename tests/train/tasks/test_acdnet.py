@@ -1,21 +1,20 @@
-from __future__ import annotations
+from dataclasses import replace
 
 import pytest
 import torch
 
-from acdnet.config import ACDNetConfig
 from acdnet.errors import ConfigError
 from acdnet.model.loss import acdnet_loss
 from acdnet.model.stage import Stage
 from acdnet.model.start import Start
 from acdnet.train.config import from_dict
 from acdnet.train.tasks.acdnet import ACDNetTask
-from tests.helpers import make_input, make_model
+from tests.helpers import TINY, make_input, make_model
 
 
 @pytest.mark.parametrize("order", ["KMX", "MKX"])
 def test_patches_of_one_pair_share_k_in_training_only(order: str) -> None:
-    model = make_model(ACDNetConfig(T=2, N=2, d=4, p=3, N_p=2, blocks=1, order=order)).train()
+    model = make_model(replace(TINY, T=2, d=4, order=order)).train()
     for module in model.modules():
         if isinstance(module, Start | Stage):
             module.patches_per_pair = 2

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +9,10 @@ from acdnet.methods.cnnmar import three_images
 from acdnet.physics.measurement import attenuation
 from acdnet.train.patches import Window
 from acdnet.train.tasks.cnnmar import ThreeImagePatches
-from tests.train.tasks.make import sinogram_store
 
 
-def test_patches_are_parts_of_the_three_images(tmp_path: Path) -> None:
-    pairs = open_pairs(sinogram_store(tmp_path), ["train"])
+def test_patches_are_parts_of_the_three_images(sinogram_store: Path) -> None:
+    pairs = open_pairs(sinogram_store, ["train"])
     examples = ThreeImagePatches([pairs], 32, seed=0)
     rows, columns = slice(3, 35), slice(10, 42)
     made = examples.example(0, 1, Window(pairs.read(1, rows, columns), rows, columns))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +10,11 @@ from acdnet.methods.learned.observed import to_hu
 from acdnet.train.launch import make_fabric
 from acdnet.train.loop import Trainer
 from acdnet.train.tasks.dual import Slices
-from tests.train.tasks.make import settings, sinogram_store
+from tests.train.make import rival_config
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sinogram_store(tmp_path_factory.mktemp("dual"))
-
-
-def test_image_and_sinogram_are_those_of_the_store(store: Path) -> None:
-    pairs = open_pairs(store, ["train"])
+def test_image_and_sinogram_are_those_of_the_store(sinogram_store: Path) -> None:
+    pairs = open_pairs(sinogram_store, ["train"])
     examples = Slices([pairs], seed=0)
     for n in range(3):
         observed, X, S = examples[n]
@@ -35,8 +28,10 @@ def test_image_and_sinogram_are_those_of_the_store(store: Path) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["dudonet-s", "dscmar-s", "dudonet++-s"])
-def test_the_loss_is_three_mean_absolute_errors_outside_metal(architecture: str, store: Path, tmp_path: Path) -> None:
-    config = settings(store, tmp_path, architecture)
+def test_the_loss_is_three_mean_absolute_errors_outside_metal(
+    architecture: str, sinogram_store: Path, tmp_path: Path
+) -> None:
+    config = rival_config(sinogram_store, tmp_path, architecture)
     trainer = Trainer(config, make_fabric(config))
     observed, X, S = trainer.task.examples(trainer.train, config, 0, 0.0)[0]
     network = trainer.raw.eval()
@@ -51,7 +46,7 @@ def test_the_loss_is_three_mean_absolute_errors_outside_metal(architecture: str,
         torch.testing.assert_close(torch.stack(terms.values), torch.stack(expected))
 
 
-def test_networks_take_one_slice_at_a_time(store: Path, tmp_path: Path) -> None:
-    config = settings(store, tmp_path, "dudonet-s", batch=2)
+def test_networks_take_one_slice_at_a_time(sinogram_store: Path, tmp_path: Path) -> None:
+    config = rival_config(sinogram_store, tmp_path, "dudonet-s", batch=2)
     with pytest.raises(ConfigError, match="one slice"):
         Trainer(config, make_fabric(config))

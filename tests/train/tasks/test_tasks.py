@@ -1,7 +1,5 @@
 """All kinds of networks are trained by the same loop, leave a model, and the model reduces artifacts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +14,15 @@ from acdnet.physics.measurement import Measurement
 from acdnet.train.config import from_dict
 from acdnet.train.launch import make_fabric
 from acdnet.train.loop import Trainer, train
-from tests.train.make import small_store
-from tests.train.tasks.make import settings, sinogram_store
+from tests.data.make import small_store
+from tests.train.make import rival_config
 
 KINDS = ("cnnmar", "dudonet-s", "dscmar-s", "dudonet++-s")
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sinogram_store(tmp_path_factory.mktemp("tasks"))
-
-
 @pytest.mark.parametrize("architecture", KINDS)
-def test_trains_scores_and_reduces(architecture: str, store: Path, tmp_path: Path) -> None:
-    card = train(settings(store, tmp_path / "run", architecture), resume=False)
+def test_trains_scores_and_reduces(architecture: str, sinogram_store: Path, tmp_path: Path) -> None:
+    card = train(rival_config(sinogram_store, tmp_path / "run", architecture), resume=False)
     assert card is not None
     assert card.training is not None
     assert card.training.patches_seen == 6
@@ -37,7 +30,7 @@ def test_trains_scores_and_reduces(architecture: str, store: Path, tmp_path: Pat
     assert np.isfinite(list(card.scores.values())).all()
 
     method = get_method(str(tmp_path / "run/model.safetensors"), "cpu")
-    case = Case.read(open_pairs(store, ["val"]), 0)
+    case = Case.read(open_pairs(sinogram_store, ["val"]), 0)
     pair = case.pair
     for measurement in (case.measurement(), Measurement(pair.corrupted, pair.metal, (1.0, 1.0))):
         image = method(measurement).image_hu
@@ -49,8 +42,10 @@ def test_trains_scores_and_reduces(architecture: str, store: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("architecture", "optimiser"), [("cnnmar", "adam"), ("dudonet-s", "adam"), ("dudonet-s", "muon")]
 )
-def test_training_lowers_the_loss(architecture: str, optimiser: str, store: Path, tmp_path: Path) -> None:
-    config = settings(store, tmp_path, architecture, patches=400, rate=1e-2, warm_up=0.0, optimiser=optimiser)
+def test_training_lowers_the_loss(architecture: str, optimiser: str, sinogram_store: Path, tmp_path: Path) -> None:
+    config = rival_config(
+        sinogram_store, tmp_path, architecture, patches=400, rate=1e-2, warm_up=0.0, optimiser=optimiser
+    )
     trainer = Trainer(config, make_fabric(config))
     batch = next(trainer.batches(trainer.task.examples(trainer.train, config, 0, 0.0)))
     first = trainer.learn(batch).items()
@@ -87,6 +82,6 @@ def test_settings_without_effect_are_refused(architecture: str, section: str, na
 
 def test_a_store_without_sinograms_is_refused_where_they_are_needed(tmp_path: Path) -> None:
     plain = small_store(tmp_path, 3)
-    config = settings(plain, tmp_path / "run", "cnnmar")
+    config = rival_config(plain, tmp_path / "run", "cnnmar")
     with pytest.raises(InputRefused, match="--sinograms"):
         train(config, resume=False)

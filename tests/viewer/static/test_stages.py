@@ -1,24 +1,12 @@
 """The network stages in the page: loading, refused slices, and windows of their own."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.viewer.browser import (
-    hold,
-    marks,
-    open_stages,
-    pixels,
-    release,
-    settle,
-    until,
-    until_shown,
-    value,
-)
+from tests.viewer.browser import drag, hold, marks, open_stages, pixels, release, settle, until, until_shown, value
 
 NUMBER = "window.acdnet.number"
 ZOOM = "window.acdnet.panes.map((pane) => pane.viewport.getZoom())"
@@ -93,10 +81,7 @@ def test_maps_have_their_own_window_and_scale(opened: Any) -> None:
     images, residual = pixels(opened, 0), value(opened, "window.acdnet.ranges.difference.join()")
     dark, said = pixels(opened, 2), marks(opened)
     box = opened.locator(".pane").nth(2).bounding_box()
-    opened.mouse.move(box["x"] + 100, box["y"] + 100)
-    opened.mouse.down()
-    opened.mouse.move(box["x"] + 20, box["y"] + 100, steps=3)
-    opened.mouse.up()
+    drag(opened, box["x"] + 100, box["y"] + 100, box["x"] + 20, box["y"] + 100, steps=3)
     assert value(opened, "window.acdnet.ranges.image.join()") == "-160,240"
     assert value(opened, "window.acdnet.ranges.difference.join()") == residual
     assert np.array_equal(pixels(opened, 0), images)

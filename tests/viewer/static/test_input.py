@@ -1,7 +1,5 @@
 """Mouse and keyboard in the page."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -9,12 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.viewer.browser import (
-    READY,
-    until,
-    until_shown,
-    value,
-)
+from tests.viewer.browser import READY, until, until_shown, value, visit
 
 NUMBER = "window.acdnet.number"
 ZOOM = "window.acdnet.panes.map((pane) => pane.viewport.getZoom())"
@@ -29,8 +22,7 @@ def press(page: Any, key: str, number: int) -> None:
 
 
 def test_keys_act_after_menus_and_sliders_were_used(page: Any, address: str) -> None:
-    page.goto(address)
-    until(page, READY)
+    visit(page, address)
     press(page, "Home", 0)
     menu = page.locator(".pane select").first
     menu.focus()
@@ -120,8 +112,7 @@ def test_changed_slices_are_visited_in_order_of_change(page: Any, address: str, 
     changes = [entry["mean_change_hu"] for entry in report["slices"]]
     ranked = sorted(range(1, 4), key=lambda n: (-changes[n], n))
     assert changes[0] == 0
-    page.goto(address)
-    until(page, READY)
+    visit(page, address)
     assert page.get_attribute("#list-head [title]", "title").startswith("mean of |After - Before| over the body")
     press(page, "Home", 0)
     for number in [*ranked, *ranked]:

@@ -1,7 +1,5 @@
 """What the page reports: which scan is open, and scans, files and servers that are gone."""
 
-from __future__ import annotations
-
 import json
 import re
 import urllib.request
@@ -12,12 +10,7 @@ from typing import Any
 import pytest
 
 from tests.reduction.make import run, series
-from tests.viewer.browser import (
-    READY,
-    ViewerProcess,
-    until,
-    value,
-)
+from tests.viewer.browser import READY, until, value, viewer, visit
 from tests.viewer.server import store_results
 
 AFTER_MESSAGES = 9000
@@ -37,7 +30,7 @@ def alone(page: Any) -> Iterator[Any]:
 def test_the_open_scan_is_named(page: Any, reduced: Path, tmp_path: Path) -> None:
     scan, small = series(tmp_path / "scan", (False, True)), tmp_path / "small"
     assert run("reduce", scan, small, "--method", "li").code == 0
-    with ViewerProcess("serve", "--folder", store_results(tmp_path / "jobs", small, reduced)) as address:
+    with viewer("serve", "--folder", store_results(tmp_path / "jobs", small, reduced)) as address:
         page.goto(address)
         until(page, "document.querySelectorAll('#jobs tr').length === 2")
         assert not page.is_visible("#help")  # there are no shortcuts for the list of scans
@@ -57,7 +50,7 @@ def test_the_open_scan_is_named(page: Any, reduced: Path, tmp_path: Path) -> Non
 
 
 def test_a_scan_that_was_deleted_elsewhere(alone: Any, reduced: Path, tmp_path: Path) -> None:
-    with ViewerProcess("serve", "--folder", store_results(tmp_path / "jobs", reduced)) as address:
+    with viewer("serve", "--folder", store_results(tmp_path / "jobs", reduced)) as address:
         alone.goto(address)
         alone.click("tr >> text=Open")
         until(alone, READY)
@@ -74,9 +67,8 @@ def test_a_scan_that_was_deleted_elsewhere(alone: Any, reduced: Path, tmp_path: 
 
 
 def test_a_server_that_has_stopped(alone: Any, reduced: Path, tmp_path: Path) -> None:
-    server = ViewerProcess("serve", "--folder", tmp_path / "jobs")
-    with server:
-        alone.goto(server.address)
+    with viewer("serve", "--folder", tmp_path / "jobs") as address:
+        alone.goto(address)
         alone.set_input_files("#pick-files", sorted((reduced.parent / "scan").iterdir()))
         alone.wait_for_selector("#jobs progress", timeout=60_000)
     message = "The server has stopped. Run acdnet serve again and open the new address. Your scans are kept."
@@ -88,10 +80,9 @@ def test_a_server_that_has_stopped(alone: Any, reduced: Path, tmp_path: Path) ->
 
 
 def test_a_viewer_that_has_stopped(alone: Any, reduced: Path) -> None:
-    with ViewerProcess("view", reduced) as address:
+    with viewer("view", reduced) as address:
         alone.route("**/slices/0/*", lambda route: route.abort())
-        alone.goto(address)
-        until(alone, READY)
+        visit(alone, address)
         alone.keyboard.press("Home")
         until(alone, f"{ERROR} === 'The server did not answer. Try again.'")  # it is still running
         alone.clock.fast_forward(AFTER_MESSAGES)
@@ -103,7 +94,7 @@ def test_a_viewer_that_has_stopped(alone: Any, reduced: Path) -> None:
 
 
 def test_an_unreadable_file_is_reported(page: Any, tmp_path: Path) -> None:
-    with ViewerProcess("serve", "--folder", tmp_path / "jobs") as address:
+    with viewer("serve", "--folder", tmp_path / "jobs") as address:
         page.goto(address)
         page.wait_for_selector("#drop")
         page.evaluate("""() => {

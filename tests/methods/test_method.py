@@ -4,8 +4,6 @@ There is no GPU here. The tensor operations run on the CPU instead, and the `met
 numbers, shows that no step brings tensors of two devices together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from acdnet.config import ACDNetConfig, CNNMARConfig, DSCMARConfig, DuDoNetConfig, DuDoNetPlusConfig
+from acdnet.config import ACDNetConfig
 from acdnet.fast import inference
 from acdnet.fast.inference import InferenceACDNet
 from acdnet.methods import trace_correction, trace_fit
@@ -26,21 +24,9 @@ from acdnet.physics.filters import box_mean, gaussian
 from acdnet.physics.measurement import Measurement
 from acdnet.physics.projector import project, transpose
 from acdnet.physics.trace import interpolate, soften_edges
-from acdnet.weights.networks import build
 from tests.helpers import make_model
-from tests.methods.make import SCANNER, SIZE, measure, slice_with_metal
+from tests.methods.make import NETWORKS, SCANNER, SIZE, make_network, measure, slice_with_metal
 
-SMALL = ACDNetConfig(T=1, N=2, d=3, p=3, N_p=2, blocks=1)
-NETWORKS = {
-    "acdnet": SMALL,
-    "acdnet-tracefit": replace(SMALL, first="tracefit", last="trace_correction"),
-    "acdnet-coarse": replace(SMALL, coarse=2, last="trace_correction"),
-    "acdnet-wide": replace(SMALL, N_p=32),  # has another convolution on CPUs
-    "cnnmar": CNNMARConfig(width=4, layers=2),
-    "dudonet": DuDoNetConfig(width=2),
-    "dscmar": DSCMARConfig(width=2),
-    "dudonet++": DuDoNetPlusConfig(width=2),
-}
 METHODS = [*CLASSICAL, *NETWORKS]
 ROUNDING_HU = 0.1
 """Sums in another order; a wrong ray would be off by tens of HU."""
@@ -48,11 +34,7 @@ ROUNDING_HU = 0.1
 
 def make_method(name: str) -> Method:
     """Return a classical method, or a small random network of a kind."""
-    if name in CLASSICAL:
-        return get_method(name, "cpu")
-    config = NETWORKS[name]
-    torch.manual_seed(0)
-    return network_method(make_model(config) if isinstance(config, ACDNetConfig) else build(config).eval())
+    return get_method(name, "cpu") if name in CLASSICAL else network_method(make_network(name))
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """The drawn pixels compared with the values in the files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from acdnet.io.dicom.create import new_series, write_series
 from acdnet.viewer.result import open_result
 from acdnet.viewer.view_model import ViewModel
 from tests.reduction.make import run
-from tests.viewer.browser import OVERLAY, READY, ViewerProcess, bounds, pixels, screen, until, value
+from tests.viewer.browser import OVERLAY, READY, bounds, drag, pixels, screen, until, value, viewer, visit
 
 ROWS, COLUMNS, SPACING = 80, 96, (1.4, 2.0)
 METAL_PLACE = np.s_[20:31, 54:63]
@@ -48,14 +46,13 @@ def lopsided(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def lopsided_address(lopsided: Path) -> Iterator[str]:
-    with ViewerProcess("view", lopsided) as started:
+    with viewer("view", lopsided) as started:
         yield started
 
 
 @pytest.fixture
 def opened(page: Any, lopsided_address: str) -> Any:
-    page.goto(lopsided_address)
-    until(page, READY)
+    visit(page, lopsided_address)
     page.wait_for_timeout(300)  # the first layout
     return page
 
@@ -157,10 +154,7 @@ def test_a_swipe_shows_before_and_after(opened: Any, lopsided: Path) -> None:
     seen = []
     for aside in (60, -60):  # the divider right of the pixel, then left of it
         bar = opened.locator("#swipe-bar").bounding_box()
-        opened.mouse.move(bar["x"] + 7, panes["y"] + 100)
-        opened.mouse.down()
-        opened.mouse.move(panes["x"] + x + aside, panes["y"] + 100, steps=4)
-        opened.mouse.up()
+        drag(opened, bar["x"] + 7, panes["y"] + 100, panes["x"] + x + aside, panes["y"] + 100, steps=4)
         seen.append(screen(opened, "#panes")[int(y), int(x), 0])
     assert seen == pytest.approx(shades, abs=3)
 
@@ -170,12 +164,15 @@ def test_a_profile_shows_the_values_of_the_file(opened: Any, lopsided: Path) -> 
     row = 53
     panes = opened.locator("#panes").bounding_box()
     ends = [value(opened, f"window.acdnet.panes[0].point({row}, {column})") for column in (20, 90)]
-    opened.keyboard.down("Shift")
-    opened.mouse.move(panes["x"] + ends[0][0], panes["y"] + ends[0][1])
-    opened.mouse.down()
-    opened.mouse.move(panes["x"] + ends[1][0], panes["y"] + ends[1][1], steps=4)
-    opened.mouse.up()
-    opened.keyboard.up("Shift")
+    drag(
+        opened,
+        panes["x"] + ends[0][0],
+        panes["y"] + ends[0][1],
+        panes["x"] + ends[1][0],
+        panes["y"] + ends[1][1],
+        steps=4,
+        key="Shift",
+    )
     opened.wait_for_timeout(300)
     line = value(opened, "window.acdnet.line")
     assert np.allclose(
@@ -200,3 +197,5 @@ def test_a_profile_shows_the_values_of_the_file(opened: Any, lopsided: Path) -> 
         expected = bottom - (curves[2][column - 20] - low) / (high - low) * (bottom - top)
         ink = picture[:, x, 2].astype(int) - picture[:, x, 0] > 40  # blue: the last curve is drawn over the others
         assert np.abs(np.flatnonzero(ink) - expected).min() <= 2
+    opened.keyboard.press("Escape")
+    assert not opened.is_visible("#profile")

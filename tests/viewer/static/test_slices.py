@@ -1,25 +1,12 @@
 """What the page shows while slices and results are still loading."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.viewer.browser import (
-    READY,
-    ViewerProcess,
-    hold,
-    marks,
-    pixels,
-    release,
-    settle,
-    until,
-    until_shown,
-    value,
-)
+from tests.viewer.browser import READY, hold, marks, pixels, release, settle, until, until_shown, value, viewer, visit
 from tests.viewer.server import store_results
 
 NUMBER = "window.acdnet.number"
@@ -27,8 +14,7 @@ NUMBER = "window.acdnet.number"
 
 def test_images_keep_their_slice_number_until_the_next_has_loaded(page: Any, address: str) -> None:
     held = hold(page, re.compile("/slices/[03]/"))
-    page.goto(address)
-    until(page, READY)
+    visit(page, address)
     start = value(page, NUMBER)
     other = 0 if start else 3
     page.mouse.move(400, 420)
@@ -54,8 +40,7 @@ def test_memory_is_bounded(opened: Any) -> None:
 def test_neighbouring_slices_are_loaded_with_their_overlays(page: Any, address: str) -> None:
     requested: list[str] = []
     page.on("request", lambda request: requested.append(request.url))
-    page.goto(address)
-    until(page, READY)
+    visit(page, address)
     page.wait_for_timeout(1000)
     shown = value(page, NUMBER)
     for number in {max(1, shown - 1), min(3, shown + 1)}:
@@ -64,7 +49,7 @@ def test_neighbouring_slices_are_loaded_with_their_overlays(page: Any, address: 
 
 
 def test_the_page_stays_where_it_was_until_a_result_has_opened(page: Any, reduced: Path, tmp_path: Path) -> None:
-    with ViewerProcess("serve", "--folder", store_results(tmp_path / "jobs", reduced)) as address:
+    with viewer("serve", "--folder", store_results(tmp_path / "jobs", reduced)) as address:
         page.goto(address)
         page.route("**/api/results/*", lambda route: route.fulfill(status=400, json={"error": "damaged result"}))
         page.click("tr[data-state=done] >> text=Open")
