@@ -5,130 +5,123 @@ All values are means over the same pairs. A requirement that fails or was not sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
-from typing import Any
+from statistics import StatisticsError, fmean, median
 
 from acdnet.evaluate.off_target import Change, over_pixels, over_slices
-from acdnet.evaluate.size_bins import size_groups
 from acdnet.weights.shipped import ALIASES
+from benchmarks.results_scores import REDUCED, StoreScores
 
 BENCHMARK, DEFAULT = ALIASES["benchmark"], ALIASES["default"]
 PAPER_SIZES, SMALL = "benchmark-full", "benchmark-s"
 CLASSICAL = ("LI", "NMAR")
-REDUCED = ("dudonet-s", "dscmar-s", "dudonet++-s")
 COLUMNS = ("requirement", "pairs", "limit", "found", "met")
 DB, SSIM, HU, SHARE = "{:.2f} dB", "{:.4f}", "{:.1f} HU", "{:.1%}"
 
-
-class NotScored(Exception):
-    """A method or a score is missing."""
+Value = Callable[[StoreScores], float]
 
 
 @dataclass(frozen=True)
-class Scored:
-    """The scores of one store: rows of `acdnet evaluate`, and what was kept of lesions."""
+class Requirement:
+    """A limit of a value, which is computed from the scores of a store."""
 
-    title: str
-    scores: Sequence[dict[str, Any]]
-    kept: Sequence[dict[str, Any]] = ()
+    what: str
+    value: Value
+    limit: float = 0.0
+    form: str = DB
+    at_most: bool = False
 
-    def rows(self, method: str) -> list[dict[str, Any]]:
-        return [row for row in self.scores if row["method"] == method]
-
-    def mean(self, method: str, key: str) -> float:
-        return _mean(row[key] for row in self.rows(method) if row.get(key) is not None)
-
-    def above(self, method: str, others: Sequence[str], key: str = "window_psnr") -> float:
-        """Return the lead of a method over the best of the others."""
-        return self.mean(method, key) - max(self.mean(other, key) for other in others)
-
-    def above_at_least(self, method: str, others: Sequence[str]) -> float:
-        """Return the smallest lead in any group of metal sizes."""
-        groups = size_groups([row["metal_pixels"] for row in self.rows(method)])
-        if not groups:
-            raise NotScored
-        parts = [[row for row in self.scores if group.holds(row["metal_pixels"])] for group in groups]
-        return min(Scored(self.title, part).above(method, others) for part in parts)
-
-    def share(self, method: str, other: str) -> float:
-        """Return the soft-tissue RMSE of a method as a share of another's."""
-        return self.mean(method, "rmse_soft_hu") / self.mean(other, "rmse_soft_hu")
-
-    def share_of_medians(self, method: str, other: str) -> float:
-        """Return the same share of medians, which single bad slices do not affect."""
-        found = [
-            [r["rmse_soft_hu"] for r in self.rows(name) if r["rmse_soft_hu"] is not None] for name in (method, other)
-        ]
-        if not all(found):
-            raise NotScored
-        return float(median(found[0]) / median(found[1]))
-
-    def changed(self, method: str, tissue: str, over: Callable[[Sequence[Change]], float]) -> float:
-        """Return the mean change of tissue far from metal that has no artifact."""
-        hu, pixels = f"needless_{tissue}_hu", f"needless_{tissue}_pixels"
-        found = [Change(row[hu], row[pixels]) for row in self.rows(method) if row.get(hu) is not None]
-        if not found:
-            raise NotScored
-        return over(found)
-
-    def lesions(self, method: str, place: str) -> float:
-        """Return the share of the contrast of lesions that is kept, each limited to 1."""
-        return _mean(min(one["kept"], 1.0) for one in self.kept if (one["method"], one["place"]) == (method, place))
-
-
-def _mean(values: Any) -> float:
-    found = list(values)
-    if not found:
-        raise NotScored
-    return fmean(found)
-
-
-def requirements(bench: Scored, clinical: Scored, bench_head: Scored, clinical_head: Scored) -> list[list[str]]:
-    """Return all requirements, for test patients and for heads in both protocols."""
-    rows: list[list[str]] = []
-
-    def ask(
-        what: str,
-        store: Scored,
-        limit: float,
-        value: Callable[..., float],
-        *of: Any,
-        form: str = DB,
-        most: bool = False,
-    ) -> None:
-        limit_text = f"{'at most' if most else 'at least'} {form.format(limit)}"
+    def row(self, store: StoreScores) -> list[str]:
+        """Return the requirement as a row of the table."""
+        limit = f"{'at most' if self.at_most else 'at least'} {self.form.format(self.limit)}"
         try:
-            found = value(store, *of)
-        except NotScored:
-            rows.append([what, store.title, limit_text, "-", "not scored"])
-            return
-        holds = found <= limit if most else found >= limit
-        rows.append([what, store.title, limit_text, form.format(found), "yes" if holds else "no"])
+            found = self.value(store)
+        except StatisticsError:  # the mean of nothing
+            return [self.what, store.title, limit, "-", "not scored"]
+        holds = found <= self.limit if self.at_most else found >= self.limit
+        return [self.what, store.title, limit, self.form.format(found), "yes" if holds else "no"]
 
-    ask(f"`{BENCHMARK}` above LI", bench, 6.0, Scored.above, BENCHMARK, ("LI",))
-    least = f"`{BENCHMARK}` above LI and NMAR, at the metal size with the smallest lead"
-    ask(least, bench, 0.0, Scored.above_at_least, BENCHMARK, CLASSICAL)
-    ask(f"SSIM of `{BENCHMARK}`", bench, 0.975, Scored.mean, BENCHMARK, "window_ssim", form=SSIM)
-    ask(f"`{PAPER_SIZES}` above `{SMALL}`", bench, 0.0, Scored.above, PAPER_SIZES, (SMALL,))
-    ssim = f"SSIM of `{PAPER_SIZES}` above `{SMALL}`"
-    ask(ssim, bench, 0.0, Scored.above, PAPER_SIZES, (SMALL,), "window_ssim", form=SSIM)
-    for other, limit in (("LI", 0.5), ("NMAR", 1.0)):
-        soft = f"soft-tissue RMSE of `{DEFAULT}` relative to {other}"
-        ask(soft, clinical, limit, Scored.share, DEFAULT, other, form=SHARE, most=True)
-        ask(f"{soft}, medians", clinical, limit, Scored.share_of_medians, DEFAULT, other, form=SHARE, most=True)
-    ask(f"`{BENCHMARK}` above LI and NMAR", bench_head, 0.0, Scored.above, BENCHMARK, CLASSICAL)
-    ask(f"`{DEFAULT}` above LI and NMAR", clinical_head, 0.0, Scored.above, DEFAULT, CLASSICAL)
-    for store in (clinical, clinical_head):
-        for tissue, called in (("soft", "soft tissue"), ("bone", "bone")):
-            for over, of in ((over_pixels, "mean of all pixels"), (over_slices, "mean of slice means")):
-                change = f"needless change of {called} by `{DEFAULT}`, {of}"
-                ask(change, store, 5.0, Scored.changed, DEFAULT, tissue, over, form=HU, most=True)
-    for place, called, limit in (("near", "near metal", 0.8), ("far", "far from metal", 0.95)):
-        kept = f"contrast of lesions {called} that `{DEFAULT}` keeps"
-        ask(kept, clinical, limit, Scored.lesions, DEFAULT, place, form=SHARE)
-    ask("`cnnmar` above NMAR", bench, 0.0, Scored.above, "cnnmar", ("NMAR",))
+
+def lead(method: str, others: Sequence[str], key: str = "window_psnr") -> Value:
+    """Return the lead of a method over the best of the others."""
+    return lambda store: store.mean(method, key) - max(store.mean(other, key) for other in others)
+
+
+def smallest_lead(method: str, others: Sequence[str]) -> Value:
+    """Return the smallest lead in any group of metal sizes."""
+    return lambda store: min(lead(method, others)(part) for part in store.by_size().values())
+
+
+def relative_rmse(method: str, other: str, average: Callable[[Sequence[float]], float]) -> Value:
+    """Return the soft-tissue RMSE of a method as a share of another's."""
+    key = "rmse_soft_hu"
+    return lambda store: average(store.values(method, key)) / average(store.values(other, key))
+
+
+def needless_change(method: str, tissue: str, average: Callable[[Sequence[Change]], float]) -> Value:
+    """Return the mean change of tissue far from metal that has no artifact."""
+
+    def value(store: StoreScores) -> float:
+        hu, pixels = f"needless_{tissue}_hu", f"needless_{tissue}_pixels"
+        found = [Change(row[hu], row[pixels]) for row in store.of(method) if row.get(hu) is not None]
+        if not found:
+            raise StatisticsError
+        return average(found)
+
+    return value
+
+
+def kept_contrast(method: str, place: str) -> Value:
+    """Return the share of the contrast of lesions that is kept, each limited to 1."""
+    return lambda store: fmean(
+        min(one["kept"], 1.0) for one in store.lesions if (one["method"], one["place"]) == (method, place)
+    )
+
+
+def for_benchmark() -> Iterator[Requirement]:
+    """Yield the requirements on test patients in the benchmark's protocol."""
+    yield Requirement(f"`{BENCHMARK}` above LI", lead(BENCHMARK, ("LI",)), 6.0)
+    what = f"`{BENCHMARK}` above LI and NMAR, at the metal size with the smallest lead"
+    yield Requirement(what, smallest_lead(BENCHMARK, CLASSICAL))
+    ssim = "window_ssim"
+    yield Requirement(f"SSIM of `{BENCHMARK}`", lambda store: store.mean(BENCHMARK, ssim), 0.975, SSIM)
+    yield Requirement(f"`{PAPER_SIZES}` above `{SMALL}`", lead(PAPER_SIZES, (SMALL,)))
+    yield Requirement(f"SSIM of `{PAPER_SIZES}` above `{SMALL}`", lead(PAPER_SIZES, (SMALL,), ssim), form=SSIM)
+    yield Requirement("`cnnmar` above NMAR", lead("cnnmar", ("NMAR",)))
     for name in REDUCED:
-        ask(f"`{name}` above LI", bench, 0.0, Scored.above, name, ("LI",))
-    return rows
+        yield Requirement(f"`{name}` above LI", lead(name, ("LI",)))
+
+
+def for_scans() -> Iterator[Requirement]:
+    """Yield the requirements on test patients in the clinical protocol."""
+    for other, limit in (("LI", 0.5), ("NMAR", 1.0)):
+        what = f"soft-tissue RMSE of `{DEFAULT}` relative to {other}"
+        yield Requirement(what, relative_rmse(DEFAULT, other, fmean), limit, SHARE, at_most=True)
+        yield Requirement(f"{what}, medians", relative_rmse(DEFAULT, other, median), limit, SHARE, at_most=True)
+    for place, where, limit in (("near", "near metal", 0.8), ("far", "far from metal", 0.95)):
+        what = f"contrast of lesions {where} that `{DEFAULT}` keeps"
+        yield Requirement(what, kept_contrast(DEFAULT, place), limit, SHARE)
+    yield from unchanged_tissue()
+
+
+def unchanged_tissue() -> Iterator[Requirement]:
+    """Yield the requirements on needless changes."""
+    for tissue, name in (("soft", "soft tissue"), ("bone", "bone")):
+        for average, over in ((over_pixels, "mean of all pixels"), (over_slices, "mean of slice means")):
+            what = f"needless change of {name} by `{DEFAULT}`, {over}"
+            yield Requirement(what, needless_change(DEFAULT, tissue, average), 5.0, HU, at_most=True)
+
+
+def requirements(stores: Mapping[tuple[str, str], StoreScores]) -> list[list[str]]:
+    """Return all requirements as rows; stores are named by protocol and split."""
+    asked = {
+        ("syndeeplesion", "test"): for_benchmark(),
+        ("clinical", "test"): for_scans(),
+        ("syndeeplesion", "site_head"): [Requirement(f"`{BENCHMARK}` above LI and NMAR", lead(BENCHMARK, CLASSICAL))],
+        ("clinical", "site_head"): [
+            Requirement(f"`{DEFAULT}` above LI and NMAR", lead(DEFAULT, CLASSICAL)),
+            *unchanged_tissue(),
+        ],
+    }
+    return [one.row(stores[where]) for where, several in asked.items() for one in several]

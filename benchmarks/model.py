@@ -7,74 +7,37 @@ of operations is that of direct convolution.
 
 from __future__ import annotations
 
-import argparse
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 
 from acdnet.config import ACDNetConfig
 from acdnet.fast.inference import InferenceACDNet
 from acdnet.model.acdnet import ACDNet
-from acdnet.model.residual import Trunk, channels_last
+from acdnet.model.residual import channels_last
 from acdnet.weights.published import read_published
+from benchmarks.harness import Table, alternate, forget_peak, main, megabytes, run_python
 from benchmarks.literal import LiteralACDNet
 
-ROOT = Path(__file__).parents[1]
 SLICE, PATCHES, PATCH = 416, 8, 64
 MATRIX = 2048
 ROUNDS = 7
 PROCESSES = 3
-
-
-CONTESTANTS = {"inference": ["literal", "ours"], "training": ["literal", "ours", "frugal", "bfloat16"]}
-TITLES = {
+TASKS = {
     "inference": f"inference, {SLICE} x {SLICE}",
     "training": f"training step, {PATCHES} x {PATCH} x {PATCH}",
 }
+NETWORKS = ("literal", "ours")
+MEMORY = "import sys; from benchmarks.model import print_memory; print_memory(*sys.argv[1:])"
 COLUMNS = ("task", "network", "seconds", "faster by", "peak memory", "of the literal's")
 
 
-@dataclass(frozen=True)
-class Row:
-    """One contestant at one task."""
-
-    task: str
-    network: str
-    seconds: float
-    faster: float
-    megabytes: float
-    share: float
-
-    def cells(self) -> tuple[str, ...]:
-        numbers = f"{self.seconds:.2f} s", f"{self.faster:.2f} x", f"{self.megabytes:.0f} MB", f"{self.share:.2f}"
-        return TITLES[self.task], self.network, *numbers
-
-
-@dataclass(frozen=True)
-class Report:
-    """All that was measured."""
-
-    machine: str
-    rows: list[Row]
-    difference: float
-    peak: float
-    operations: float
-    shares: dict[str, float]
-    start_up: float
-
-
 def same_weights() -> tuple[LiteralACDNet, ACDNet]:
-    """Build the literal network with random weights, and ours from its checkpoint, as a user would import it."""
+    """Return the literal network with random weights, and ours from its checkpoint, as a user would import it."""
     torch.manual_seed(0)
     literal = LiteralACDNet()
     with tempfile.TemporaryDirectory() as folder:
@@ -83,13 +46,25 @@ def same_weights() -> tuple[LiteralACDNet, ACDNet]:
 
 
 def images(B: int, size: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return Y, X_li and I."""
     generator = torch.Generator().manual_seed(0)
     Y, X_li, mask = torch.rand(3, B, 1, size, size, generator=generator)
     return 100 * Y, 100 * X_li, (mask > 0.01).float()
 
 
-def literal_inference(model: LiteralACDNet, size: int) -> Callable[[], Tensor]:
+def contestant(name: str, task: str, small: bool = False) -> Callable[[], Tensor]:
+    """Return what a network does for a task; `small` for warming up."""
+    literal, ours = same_weights()
+    if task == "inference":
+        return _inference(literal if name == "literal" else ours, PATCH if small else SLICE)
+    return _training_step(literal if name == "literal" else ours, 1 if small else PATCHES)
+
+
+def _inference(model: LiteralACDNet | ACDNet, size: int) -> Callable[[], Tensor]:
     inputs = images(1, size)
+    if isinstance(model, ACDNet):
+        fast = InferenceACDNet(model)
+        return lambda: fast(*inputs).image
 
     def run() -> Tensor:
         with torch.no_grad():
@@ -99,18 +74,18 @@ def literal_inference(model: LiteralACDNet, size: int) -> Callable[[], Tensor]:
     return run
 
 
-def our_inference(model: ACDNet, size: int) -> Callable[[], Tensor]:
-    inputs, fast = images(1, size), InferenceACDNet(model)
-    return lambda: fast(*inputs).image
-
-
-def training_step(model: nn.Module, outputs: Callable[..., list[Tensor]], B: int) -> Callable[[], Tensor]:
+def _training_step(model: nn.Module, B: int) -> Callable[[], Tensor]:
     """Return one step: forward, mean squares of all images and artifacts, backward, Adam."""
     inputs = images(B, PATCH)
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-6)
+    if isinstance(model, ACDNet):
+        channels_last(model)
+    optimiser = torch.optim.Adam(model.train().parameters(), lr=1e-6)
 
     def run() -> Tensor:
-        loss = torch.stack([x.square().mean() for x in outputs(*inputs)]).sum()
+        found = model(*inputs)
+        parts = (found.images, (found.image,), found.artifacts) if isinstance(model, ACDNet) else found
+        outputs = [image for part in parts for image in part]
+        loss = torch.stack([x.square().mean() for x in outputs]).sum()
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
@@ -119,73 +94,21 @@ def training_step(model: nn.Module, outputs: Callable[..., list[Tensor]], B: int
     return run
 
 
-def literal_step(model: LiteralACDNet, B: int) -> Callable[[], Tensor]:
-    model.train()
-
-    def outputs(*inputs: Tensor) -> list[Tensor]:
-        found, artifacts = model(*inputs)
-        return [*found, *artifacts]
-
-    return training_step(model, outputs, B)
-
-
-def our_step(model: ACDNet, B: int, how: str) -> Callable[[], Tensor]:
-    channels_last(model).train()
-    for module in model.modules():
-        if isinstance(module, Trunk):
-            module.frugal, module.short = how == "frugal", how == "bfloat16"
-
-    def outputs(*inputs: Tensor) -> list[Tensor]:
-        r = model(*inputs)
-        return [*r.images, r.image, *r.artifacts]
-
-    return training_step(model, outputs, B)
-
-
-def contestant(name: str, task: str, small: bool = False) -> Callable[[], Tensor]:
-    """Return what a contestant does for a task; `small` for warming up."""
-    literal, ours = same_weights()
-    if task == "inference":
-        size = PATCH if small else SLICE
-        return literal_inference(literal, size) if name == "literal" else our_inference(ours, size)
-    B = 1 if small else PATCHES
-    return literal_step(literal, B) if name == "literal" else our_step(ours, B, name)
-
-
-def alternate(runs: dict[str, Callable[[], Tensor]], rounds: int) -> dict[str, float]:
-    """Run the contestants in turn and return the median time of each in seconds."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for round_ in range(rounds + 1):
-        for name, run in runs.items():
-            began = time.perf_counter()
-            run()
-            if round_:  # the first round warms up
-                times[name].append(time.perf_counter() - began)
-    return {name: statistics.median(values) for name, values in times.items()}
-
-
 def peak_memory(name: str, task: str) -> float:
-    """Return the peak memory in MB of a contestant: the median of several processes of its own."""
-    command = [sys.executable, "-m", "benchmarks.model", "--memory", name, task]
-    runs = [subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True) for _ in range(PROCESSES)]
-    return statistics.median(float(run.stdout) for run in runs)
+    """Return the peak memory in MB of a network: the median of several processes of its own."""
+    runs = [run_python("-c", MEMORY, name, task) for _ in range(PROCESSES)]
+    return statistics.median(map(float, runs))
 
 
-def measure_memory(name: str, task: str) -> None:
-    """Print by how much memory grows at most over three runs (this is the process of its own)."""
+def print_memory(name: str, task: str) -> None:
+    """Print by how much memory grows at most over three runs."""
     contestant(name, task, small=True)()
     run = contestant(name, task)
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-    before = memory_status("VmRSS")
+    forget_peak()
+    before = megabytes("VmRSS")
     for _ in range(3):
         run()
-    print(memory_status("VmHWM") - before)
-
-
-def memory_status(field: str) -> float:
-    """Read the present (VmRSS) or peak (VmHWM) memory of this process in MB, as Linux tells it."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith(field))
+    print(megabytes("VmHWM") - before)
 
 
 def operations(config: ACDNetConfig, pixels: int) -> float:
@@ -194,76 +117,37 @@ def operations(config: ACDNetConfig, pixels: int) -> float:
     return 2 * 9 * channels**2 * 2 * config.blocks * networks * pixels
 
 
-def matrix_peak() -> float:
-    """Measure the operations per second of a large matrix product."""
-    a = torch.rand(MATRIX, MATRIX)
-    return 2 * MATRIX**3 / alternate({"product": lambda: a @ a}, 7)["product"]
-
-
-def measure(rounds: int) -> Report:
+def measure(rounds: int = ROUNDS) -> Table:
     """Run the whole comparison."""
-    literal, ours = same_weights()
-    difference = (literal_inference(literal, SLICE)() - our_inference(ours, SLICE)()).abs().max().item()
-    rows = []
-    for task, names in CONTESTANTS.items():
-        seconds = alternate({name: contestant(name, task) for name in names}, rounds)
-        memory = {name: peak_memory(name, task) for name in names}
-        rows += [
-            Row(
-                task,
-                name,
-                seconds[name],
-                seconds["literal"] / seconds[name],
-                memory[name],
-                memory[name] / memory["literal"],
-            )
-            for name in names
-        ]
-    peak, count = matrix_peak(), operations(ours.config, SLICE * SLICE)
-    shares = {row.network: count / row.seconds / peak for row in rows if row.task == "inference"}
-    machine = f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, torch {torch.__version__}"
-    return Report(machine, rows, difference, peak, count, shares, alternate({"help": start_up}, 5)["help"])
+    rows, seconds = [], {}
+    for task, title in TASKS.items():
+        seconds[task] = alternate({name: contestant(name, task) for name in NETWORKS}, rounds)
+        memory = {name: peak_memory(name, task) for name in NETWORKS}
+        for name, each in seconds[task].items():
+            times, share = seconds[task]["literal"] / each, memory[name] / memory["literal"]
+            rows.append([title, name, f"{each:.2f} s", f"{times:.2f} x", f"{memory[name]:.0f} MB", f"{share:.2f}"])
+    return Table(COLUMNS, rows, notes(seconds["inference"]), texts=2)
 
 
-def notes(report: Report) -> list[str]:
-    """Say what the table does not."""
-    gflop = report.operations / 1e9
+def notes(seconds: dict[str, float]) -> list[str]:
+    """Compare with the peak of the machine, and the images of both networks."""
+    a = torch.rand(MATRIX, MATRIX)
+    peak = 2 * MATRIX**3 / alternate({"product": lambda: a @ a}, 7)["product"]
+    count = operations(ACDNetConfig(), SLICE * SLICE)
+    literal, ours = (contestant(name, "inference")() for name in NETWORKS)
+    start_up = alternate({"help": lambda: run_python("-m", "acdnet", "--help")}, 5)["help"]
+    cpu = f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, torch {torch.__version__}"
     return [
-        f"{report.machine}; matrix-product peak {report.peak / 1e9:.0f} GFLOP/s, measured in the same run.",
+        f"{cpu}; matrix-product peak {peak / 1e9:.0f} GFLOP/s, measured in the same run.",
         *(
-            f"{name}: {gflop:.0f} GFLOP a slice (image networks, as direct convolution), {share:.0%} of that peak."
-            for name, share in report.shares.items()
+            f"{name}: {count / 1e9:.0f} GFLOP a slice (image networks, as direct convolution), "
+            f"{count / each / peak:.0%} of that peak."
+            for name, each in seconds.items()
         ),
-        f"Largest difference of the two final images: {report.difference:.1e} of 255.",
-        f"`acdnet --help` takes {report.start_up:.2f} s.",
+        f"Largest difference of the two final images: {(literal - ours).abs().max().item():.1e} of 255.",
+        f"`acdnet --help` takes {start_up:.2f} s.",
     ]
 
 
-def start_up() -> Tensor:
-    """Start the program and stop it."""
-    subprocess.run([sys.executable, "-m", "acdnet", "--help"], capture_output=True, check=True)
-    return torch.zeros(())
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--memory", nargs=2, metavar=("NAME", "TASK"), help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.memory:
-        measure_memory(*args.memory)
-        return
-    report = measure(args.rounds)
-    console = Console()
-    table = Table(*COLUMNS[:2], title="Medians of alternating runs")
-    for column in COLUMNS[2:]:
-        table.add_column(column, justify="right")
-    for row in report.rows:
-        table.add_row(*row.cells(), end_section=row is report.rows[1])
-    console.print(table)
-    for note in notes(report):
-        console.print(note)
-
-
 if __name__ == "__main__":
-    main()
+    main(measure)

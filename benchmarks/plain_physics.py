@@ -1,7 +1,7 @@
-"""The physics written plainly, for comparison: one ray and one pixel at a time, in NumPy and in Numba.
+"""The physics written plainly in Numba, for comparison: one ray and one pixel at a time.
 
-The NumPy statement treats a view at a time on one thread; the Numba statement is the usual matrix-free kernel, a
-parallel loop over views or pixels with the interpolation inside. Neither knows of symmetries or lanes.
+These are the usual matrix-free kernels, parallel loops over views or pixels with the interpolation inside, without
+symmetries and SIMD.
 """
 
 from __future__ import annotations
@@ -17,47 +17,8 @@ from acdnet.physics.geometry import FanBeam
 Floats = NDArray[np.float32]
 
 
-def numpy_project(image: Floats, g: FanBeam) -> Floats:
-    """Joseph's line integrals, one view at a time."""
-    half = (g.size - 1) / 2
-    out = np.zeros(g.sinogram_shape, np.float32)
-    padded = np.pad(image, 2).astype(np.float64)
-    steps = np.arange(g.size)
-    for view, a in enumerate(g.angles):
-        sx, sy = g.source * math.sin(a), -g.source * math.cos(a)
-        dx, dy = g.positions * math.cos(a) - sx, g.positions * math.sin(a) - sy
-        along_y = np.abs(dy) >= np.abs(dx)
-        for rays, d, across, s, t, picture in (
-            (along_y, dy, dx, sy, sx, padded.T),
-            (~along_y, dx, dy, sx, sy, padded),
-        ):
-            if not rays.any():
-                continue
-            position = t + (steps[:, None] - half - s) * (across[rays] / d[rays]) + half
-            i = np.clip(np.floor(position), -2, g.size).astype(int)
-            w = np.clip(position - i, 0, 1)
-            rows = picture[steps + 2]
-            low, high = (np.take_along_axis(rows, i + k + 2, 1) for k in (0, 1))
-            length = np.hypot(dx[rays], dy[rays]) / np.abs(d[rays]) * g.pixel_cm
-            out[view, rays] = ((1 - w) * low + w * high).sum(0) * length
-    return out
-
-
-def numpy_back_project(sinogram: Floats, g: FanBeam) -> Floats:
-    """Back-projection with weight 1/U, one view at a time."""
-    line = np.arange(g.size) - (g.size - 1) / 2
-    x, y = line[:, None], line[None, :]
-    out = np.zeros((g.size, g.size))
-    bins = np.arange(g.bins)
-    for view, a in enumerate(g.angles):
-        u = 1 + (y * math.cos(a) - x * math.sin(a)) / g.source
-        s = (x * math.cos(a) + y * math.sin(a)) / u / g.pitch + (g.bins - 1) / 2
-        out += np.interp(s, bins, sinogram[view], left=0, right=0) / u
-    return out.astype(np.float32)
-
-
 @numba.njit(parallel=True, fastmath=True)
-def _numba_project(image, source, pixel_cm, angles, positions):  # type: ignore[no-untyped-def]
+def _project(image, source, pixel_cm, angles, positions):  # type: ignore[no-untyped-def]
     n = image.shape[0]
     half = (n - 1) / 2
     out = np.zeros((angles.size, positions.size), np.float32)
@@ -86,7 +47,7 @@ def _numba_project(image, source, pixel_cm, angles, positions):  # type: ignore[
 
 
 @numba.njit(parallel=True, fastmath=True)
-def _numba_back_project(sinogram, source, pitch, n, angles):  # type: ignore[no-untyped-def]
+def _back_project(sinogram, source, pitch, n, angles):  # type: ignore[no-untyped-def]
     half, middle = (n - 1) / 2, (sinogram.shape[1] - 1) / 2
     out = np.zeros((n, n), np.float32)
     for i in numba.prange(n):
@@ -101,22 +62,18 @@ def _numba_back_project(sinogram, source, pitch, n, angles):  # type: ignore[no-
     return out
 
 
-def numba_project(image: Floats, g: FanBeam) -> Floats:
-    """Joseph's line integrals, compiled."""
-    sinogram: Floats = _numba_project(image, g.source, g.pixel_cm, g.angles, g.positions)
+def project(image: Floats, g: FanBeam) -> Floats:
+    """Joseph's line integrals."""
+    sinogram: Floats = _project(image, g.source, g.pixel_cm, g.angles, g.positions)
     return sinogram
 
 
-def numba_back_project(sinogram: Floats, g: FanBeam) -> Floats:
-    """Back-projection with weight 1/U, compiled."""
-    image: Floats = _numba_back_project(sinogram, g.source, g.pitch, g.size, g.angles)
-    return image
-
-
-def ramp(sinogram: Floats, g: FanBeam) -> Floats:
-    """Filter with the benchmark's ramp, in NumPy."""
+def reconstruct(sinogram: Floats, g: FanBeam) -> Floats:
+    """Filter with the benchmark's ramp, and project back with weight 1/U; 1/cm."""
     count = 2 * g.bins - 1
     frequencies = np.abs(np.fft.fftfreq(count))
     frequencies[0] = 0.26 * frequencies[1]
     filtered = np.fft.ifft(np.fft.fft(sinogram, count, axis=1) * frequencies, axis=1).real[:, : g.bins]
-    return np.asarray(filtered / (g.pitch * g.pixel_cm), np.float32)
+    lines = np.asarray(filtered / (g.pitch * g.pixel_cm), np.float32)
+    image: Floats = _back_project(lines, g.source, g.pitch, g.size, g.angles)
+    return image * np.float32(np.pi / g.views)

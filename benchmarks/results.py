@@ -18,13 +18,12 @@ from pathlib import Path
 
 from acdnet.evaluate.entrants import get_entrants
 from acdnet.files import write_atomically
+from acdnet.physics.simulate import PROTOCOLS
 from acdnet.weights.card import card_path, read_card
 from benchmarks import results_page
-from benchmarks.model import ROOT
-from benchmarks.readme import put
+from benchmarks.harness import ROOT, put
 from benchmarks.results_scores import (
     LABELS,
-    PROTOCOLS,
     SPLITS,
     Job,
     StoreScores,
@@ -38,7 +37,7 @@ from benchmarks.results_scores import (
     run_acdnet,
 )
 
-PAIRS, SEED, PHANTOMS = 1, 11, 4
+SEED, PHANTOMS = 11, 4
 SKIPPED = 4
 """Exit code of `acdnet simulate --skip-bad` if slices were skipped."""
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -52,7 +51,6 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, default=DOCS, help="folder for results.md, results/ and pictures/")
     parser.add_argument("--shapes", type=Path, help="metal shapes, used in addition to implants by formula")
     parser.add_argument("--exclude", default="", help="patients to leave out, as for `acdnet simulate`")
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="implants per slice")
     parser.add_argument("--methods", default=",".join(LABELS), help="names of the table, or model files")
     parser.add_argument("--page-only", action="store_true", help="write the page from existing scores")
     given = parser.parse_args()
@@ -79,7 +77,7 @@ def compute(given: argparse.Namespace, names: Sequence[str]) -> None:
 
 def simulate(given: argparse.Namespace) -> None:
     """Make the stores that are missing."""
-    options = ["--pairs", str(given.pairs), "--seed", str(SEED), "--sinograms", "--skip-bad"]
+    options = ["--pairs", "1", "--seed", str(SEED), "--sinograms", "--skip-bad"]
     options += ["--shapes", str(given.shapes)] if given.shapes else []
     options += ["--exclude", given.exclude] if given.exclude else []
     for protocol in PROTOCOLS:
@@ -144,7 +142,6 @@ def command(given: argparse.Namespace) -> str:
     words = ["python -m benchmarks.results SLICES"]
     words += ["--shapes SHAPES"] if given.shapes else []
     words += [f"--exclude {given.exclude}"] if given.exclude else []
-    words += [f"--pairs {given.pairs}"] if given.pairs != PAIRS else []
     shown = [Path(name).stem if "/" in name else name for name in names_of(given.methods)]
     words += [f"--methods {','.join(shown)}"] if shown != list(LABELS) else []
     return " ".join(words)

@@ -11,19 +11,17 @@ from typing import TypeAlias
 from acdnet.evaluate.report import markdown as as_markdown
 from acdnet.evaluate.tables import Sheet
 from acdnet.methods.method import Method
-from acdnet.train.recipes import RECIPES
+from acdnet.physics.simulate import PROTOCOLS
 from benchmarks import floors
-from benchmarks.readme import markdown
-from benchmarks.results_scores import LABELS, PROTOCOLS, SPLITS, StoreScores, is_at_home
+from benchmarks.harness import Table
+from benchmarks.results_scores import LABELS, SPLITS, StoreScores, is_at_home
 
 Stores: TypeAlias = Mapping[tuple[str, str], StoreScores]
 """By protocol and split."""
 
 NAMES = {"syndeeplesion": "benchmark protocol", "clinical": "clinical protocol"}
 ELSEWHERE = "†"
-"""Marks a network in a protocol that it was not trained for."""
-REDUCED = ("dudonet-s", "dscmar-s", "dudonet++-s")
-PUBLISHED_SLICES = RECIPES["paper"]["dudonet"]["patches"]
+"""Marks a network that was trained for the other protocol."""
 NOTES = """How to read the tables:
 
 - All methods are given the true metal mask. `acdnet reduce` has to find it first ([reduce.md](reduce.md)).
@@ -32,10 +30,12 @@ NOTES = """How to read the tables:
 - In the benchmark protocol the truth is the image before projection. LI, NMAR, the trace fit, CNNMAR and DSCMAR end
   with FBP of measured rays, so noise and FBP errors stay in their scores; networks that end in the image learn to
   remove them. In the clinical protocol no method has raw data: sinograms are projected from the image.
-- † marks a network in a protocol that it was not trained for: what it loses comes from the change of protocol.
+- † marks a network in a protocol other than that of its last training run: what it loses comes from the change of
+  protocol.
 - Networks were trained for hours, those of the papers for days. Recipes and hours differ: those of ACDNet are the
-  outcome of many runs, those of the others of few ([comparison.md](comparison.md), [lessons.md](lessons.md)). No ACDNet
-  of the paper's size that starts from LI was trained.
+  outcome of many runs, those of the others of few. `dudonet-s`, `dscmar-s` and `dudonet++-s` have a quarter of the
+  published channels and saw 1-2 % of the published budget ([comparison.md](comparison.md), [lessons.md](lessons.md)).
+  No ACDNet of the paper's size that starts from LI was trained.
 - These patients were scored several times during development. `clinical-s` was replaced once after such a score, and
   `benchmark-full` and the dual-domain networks were trained further. Shipped models were chosen on validation pairs.
 - `site_head` is a single patient: its scores and p-values say nothing about other heads.
@@ -46,17 +46,16 @@ NOTES = """How to read the tables:
 def page(stores: Stores, command: str) -> tuple[str, dict[str, str]]:
     """Return the page, and the text of the CSV tables by file name."""
     sheets = {key: store.sheets() for key, store in stores.items()}
-    required = floors.requirements(*(_scored(stores[p, s]) for s in SPLITS for p in PROTOCOLS))
+    required = floors.requirements(stores)
     tables = {f"{p}-{s}.csv": _csv(sheets[p, s].values()) for p, s in stores}
     requirement_sheet = Sheet("Requirements", "", list(floors.COLUMNS), required)
     tables["requirements.csv"] = _csv([requirement_sheet])
-    clinical = stores["clinical", "test"]
     parts = [
         "# Results",
         f"Written by `{command}`, which computed every number. [results/](results/) has all tables of `acdnet "
         "evaluate` as CSV, with regions, the paper's convention, needless changes and p-values. Research use only. "
         "Not a medical device.",
-        "\n".join([NOTES, *_about_reduced(clinical.methods)]),
+        NOTES,
         "## Summary",
         _summary(stores),
         "## Requirements",
@@ -69,12 +68,11 @@ def page(stores: Stores, command: str) -> tuple[str, dict[str, str]]:
     heads = sheets["clinical", "site_head"]
     parts += ["## Heads, clinical protocol", _pairs(stores["clinical", "site_head"])]
     parts.append(_section(heads["By metal size (window)"]))
-    if "Lesion retention" in sheets["clinical", "test"]:
-        parts += [
-            "## Lesions, test patients, clinical protocol",
-            _section(sheets["clinical", "test"]["Lesion retention"]),
-        ]
-    parts += ["## Cost", _section(_with_weights(sheets["clinical", "test"]["Cost"], clinical.methods))]
+    tables_of_scans = sheets["clinical", "test"]
+    if "Lesion retention" in tables_of_scans:
+        parts += ["## Lesions, test patients, clinical protocol", _section(tables_of_scans["Lesion retention"])]
+    costs = _with_weights(tables_of_scans["Cost"], stores["clinical", "test"].methods)
+    parts += ["## Cost", _section(costs)]
     parts.append("## Phantoms")
     parts += [f"![All methods, {NAMES[p]}](pictures/results-{p}-panels.png)" for p in PROTOCOLS]
     return "\n\n".join(parts) + "\n", tables
@@ -84,29 +82,23 @@ def brief(stores: Stores) -> str:
     """Return the README's table: test patients, every network in the protocol it was trained for."""
     columns = ("method", "benchmark: PSNR", "SSIM", "soft tissue", "scanner: PSNR", "SSIM", "soft tissue")
     rows = []
-    for name, method in zip(LABELS, _in_order(stores), strict=True):
+    for method in stores[PROTOCOLS[0], "test"].methods:
         cells: list[str] = []
         for protocol in PROTOCOLS:
-            known = method is not None and is_at_home(method.training, protocol)
-            cells += _headline(stores[protocol, "test"], method.label) if method and known else ["-"] * 3
-        if set(cells) != {"-"}:
-            rows.append([LABELS[name], *cells])
+            store = stores[protocol, "test"]
+            cells += _headline(store, method.label) if is_at_home(method.training, protocol) else ["-"] * 3
+        name = method.label if method.weights else method.name
+        rows.append([LABELS.get(name, name), *cells])
     note = (
         f"Means over {_patients(stores[PROTOCOLS[0], 'test'])}: PSNR and SSIM of the window 0 to 0.5 / cm, RMSE of "
         "soft tissue, all without metal; each network in the protocol it was trained for."
     )
-    return f"{markdown(columns, rows, texts=1)}\n\n{note}"
-
-
-def _in_order(stores: Stores) -> list[Method | None]:
-    methods = stores[PROTOCOLS[0], "test"].methods
-    by_name = {(one.label if one.weights else one.name): one for one in methods}
-    return [by_name.get(name) for name in LABELS]
+    return Table(columns, rows, [note]).markdown()
 
 
 def _headline(store: StoreScores, label: str) -> list[str]:
-    psnr, ssim, soft = (store.mean(label, key) for key in ("window_psnr", "window_ssim", "rmse_soft_hu"))
-    return [f"{psnr:.2f} dB", f"{ssim:.4f}", f"{soft:.1f} HU"]
+    forms = {"window_psnr": "{:.2f} dB", "window_ssim": "{:.4f}", "rmse_soft_hu": "{:.1f} HU"}
+    return [form.format(store.mean(label, key)) for key, form in forms.items()]
 
 
 def _summary(stores: Stores) -> str:
@@ -118,11 +110,10 @@ def _summary(stores: Stores) -> str:
         cells = []
         for store in ordered:
             mark = "" if is_at_home(one.training, store.protocol) else f" {ELSEWHERE}"
-            psnr, ssim, soft = (store.mean(one.label, key) for key in ("window_psnr", "window_ssim", "rmse_soft_hu"))
-            cells.append(f"{psnr:.2f} / {ssim:.4f} / {soft:.1f}{mark}")
+            cells.append(" / ".join(text.split()[0] for text in _headline(store, one.label)) + mark)
         rows.append([one.label, *cells])
     note = "PSNR in dB / SSIM of the window 0 to 0.5 / cm / RMSE of soft tissue in HU; without metal."
-    return f"{markdown(columns, rows, texts=1)}\n\n{note} {ELSEWHERE}: not trained for this protocol."
+    return Table(columns, rows, [f"{note} {ELSEWHERE}: trained for the other protocol."]).markdown()
 
 
 def _requirements(rows: Sequence[Sequence[str]]) -> str:
@@ -131,16 +122,13 @@ def _requirements(rows: Sequence[Sequence[str]]) -> str:
     text = f"{len(rows) - len(missed)} of {len(rows)} are met ([requirements.csv](results/requirements.csv))."
     if not missed:
         return text
-    return f"{text} The others:\n\n{markdown(floors.COLUMNS, missed, texts=2)}"
-
-
-def _scored(store: StoreScores) -> floors.Scored:
-    return floors.Scored(store.title, store.rows, store.lesions)
+    return f"{text} The others:\n\n{Table(floors.COLUMNS, missed, texts=2).markdown()}"
 
 
 def _section(sheet: Sheet) -> str:
     """Return a table and its note without its title."""
-    return as_markdown(sheet).split("\n", 2)[2].strip()
+    note = sheet.note[:1].upper() + sheet.note[1:]
+    return as_markdown(replace(sheet, note=note)).split("\n", 2)[2].strip()
 
 
 def _with_weights(sheet: Sheet, methods: Sequence[Method]) -> Sheet:
@@ -153,21 +141,8 @@ def _with_weights(sheet: Sheet, methods: Sequence[Method]) -> Sheet:
     return replace(sheet, columns=[*sheet.columns, "SHA-256"], rows=rows, note=note)
 
 
-def _about_reduced(methods: Sequence[Method]) -> list[str]:
-    """Say how little the dual-domain networks were trained, according to their cards."""
-    seen = {one.label: one.training for one in methods if one.label in REDUCED}
-    slices = ", ".join(f"`{name}` {known.patches_seen:,}" for name, known in seen.items() if known)
-    if not slices:
-        return []
-    return [
-        f"- Slices seen by networks with a quarter of the published channels: {slices}; the published recipe is "
-        f"assumed to take {PUBLISHED_SLICES:,}. The published sizes were not trained."
-    ]
-
-
 def _pairs(store: StoreScores) -> str:
     """Say how much a store holds, and how many slices were skipped."""
-    assert store.manifest is not None
     entries, skipped = store.manifest["slices"], len(store.manifest["skipped"])
     pairs = sum(len(entry["pairs"]) for entry in entries)
     left_out = f"; {skipped} slices could not be used" if skipped else ""

@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -26,11 +26,11 @@ from acdnet.evaluate.tables import Sheet, all_tables
 from acdnet.files import sha256
 from acdnet.methods.method import Method
 from acdnet.methods.registry import CLASSICAL, INPUT
+from acdnet.physics.simulate import PROTOCOLS
 from acdnet.weights.card import Training, read_card
 from acdnet.weights.shipped import find_model
-from benchmarks.model import ROOT
+from benchmarks.harness import ROOT
 
-PROTOCOLS = ("syndeeplesion", "clinical")
 SPLITS = ("test", "site_head")
 LESIONS = {"test": 32, "site_head": 8}
 """Pairs of the clinical protocol that lesions are put into."""
@@ -50,6 +50,8 @@ LABELS = {
     "clinical-s": "ACDNet, small, from the trace fit, for scans (`clinical-s`)",
 }
 """All methods in the order of the tables, with their descriptions in the README."""
+REDUCED = ("dudonet-s", "dscmar-s", "dudonet++-s")
+"""Networks with a quarter of the published channels."""
 COMPARED = ROOT / "benchmarks" / "models"
 """Models that are not part of the package."""
 CODE = "code.txt"
@@ -175,7 +177,7 @@ class StoreScores:
     methods: Sequence[Method]
     rows: Sequence[dict[str, Any]]
     lesions: Sequence[dict[str, Any]] = ()
-    manifest: dict[str, Any] | None = None
+    manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:

@@ -1,106 +1,85 @@
-"""What giving back to rays beside the metal does: `python -m benchmarks.beside [STORE] [--model NAME] [--pairs 12]`.
+"""The gain of the trace correction, and where it does harm: `python -m benchmarks.trace_correction [STORE]`.
 
-One network, on pairs of the clinical protocol (phantoms, or a store of `acdnet simulate`): its image as it is, with
-what is given back (`acdnet.methods.trace_correction`), and with dense bone set aside, too (`acdnet.methods.hu_adapter`), as the model
-does it. The first image is shown for comparison. "Worst" is the pair whose soft tissue suffers most from the step.
+One network, on pairs of the clinical protocol (phantoms, or a store of `acdnet simulate`): its image, the same after
+the trace correction (`acdnet.methods.trace_correction`), and also with dense bone set aside
+(`acdnet.methods.hu_adapter`), as the model does it. The image that the network starts from is shown for comparison.
+"Worst" is the pair whose soft tissue suffers most from the step.
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
-from acdnet.data.pairs import PairSet, open_pairs, some_of
+from acdnet.data.pairs import PairSet, some_of
 from acdnet.evaluate.case import Case
 from acdnet.evaluate.lesions import lesion_retention
-from acdnet.evaluate.methods import Contestant, first_image
-from acdnet.evaluate.metrics import hu_rmse, regions, window_psnr
-from acdnet.evaluate.off_target import needless
-from acdnet.fast.inference import InferenceACDNet
-from acdnet.methods.hu_adapter import decompose_hu, in_range, to_hu
-from acdnet.methods.trace_correction import ended
+from acdnet.evaluate.run import Evaluation, evaluate
+from acdnet.methods.acdnet import ACDNetMethod
+from acdnet.methods.method import Image, Method
+from acdnet.methods.registry import get_method
+from acdnet.physics.measurement import Measurement
 from acdnet.weights.load import load_model
-from benchmarks.trust import phantoms
+from benchmarks.harness import Table
+from benchmarks.trust import clinical_pairs
 
 PAIRS = 12
 COLUMNS = (
     *("image", "PSNR", "soft tissue", "soft tissue, needlessly", "bone, needlessly"),
-    *("lesions near metal", "far from it", "pairs made better", "worst"),
+    *("lesions near metal", "far from it", "pairs improved", "worst"),
 )
-Image = NDArray[np.float32]
-STEPS = {"network": "none", "given back": "beside", "given back, dense bone set aside": "beside"}
-"""What is done, and how the network's image is ended."""
-ASIDE = list(STEPS)[-1]
+STEPS = ("network", "trace correction", "trace correction, dense bone set aside")
 
 
-def ways(model: InferenceACDNet) -> list[Contestant]:
-    """Return the first image, and the network with each step; it runs once for all that need the same image."""
-    plain = copy(model)
-    plain.config = replace(model.config, last="none")  # sees all bone
-    aside = copy(model)
-    aside.config = replace(model.config, last="beside")
-    last_cases: deque[tuple[Case, Image, dict[bool, Image]]] = deque(maxlen=2)  # with a lesion and without
+class WithBone(ACDNetMethod):
+    """The network with trace correction that receives all bone."""
 
-    def images(case: Case) -> tuple[Image, dict[bool, Image]]:
-        for known, first, found in last_cases:
-            if known is case:
-                return first, found
-        first, pair = first_image(model, case), case.pair
-        found = {
-            one is aside: to_hu(decompose_hu(one, pair.corrupted, first, pair.metal).image) for one in (plain, aside)
-        }
-        last_cases.append((case, first, found))
-        return first, found
-
-    def step(name: str) -> Callable[[Case], Image]:
-        def run(case: Case) -> Image:
-            pair, X = case.pair, images(case)[1][name == ASIDE]
-            return ended(STEPS[name], X, in_range(pair.corrupted), pair.metal, case.image_geometry)
-
-        return run
-
-    first = Contestant(model.config.first, 0, lambda case: images(case)[0])
-    return [first, *(Contestant(name, 0, step(name)) for name in STEPS)]
+    def give_back(self, images: Sequence[Image], measurements: Sequence[Measurement]) -> list[Image]:
+        return super().give_back(self._trace_corrected(images, measurements), measurements)
 
 
-def measure(pairs: PairSet, count: int, model: str) -> list[tuple[str, ...]]:
-    """Score each of them; return the rows of the table."""
-    methods = ways(load_model(model))
-    scores: dict[str, list[tuple[float, ...]]] = {one.name: [] for one in methods}
-    kept: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for index in some_of(len(pairs.infos()), count):
-        case = Case.read(pairs, index)
-        pair = case.pair
-        soft = regions(pair.clean, pair.metal)["soft"]
-        for one in methods:
-            image = one.run(case)
-            psnr, rmse = window_psnr(image, pair.clean, pair.metal), hu_rmse(image, pair.clean, soft)
-            scores[one.name].append((psnr, rmse, *(change.hu for change in needless(image, case).values())))
-        for found in lesion_retention(case, methods, np.random.default_rng(index)):
-            kept[found.method, found.place].append(found.kept)
+def variants(model: str) -> list[Method]:
+    """Return the method that the network starts from, and the network with each step."""
+    network = load_model(model)
+    plain, whole = copy(network), copy(network)
+    plain.config = replace(network.config, last="none")
+    whole.config = replace(network.config, last="trace_correction")
+    networks = [ACDNetMethod(plain), WithBone(plain), ACDNetMethod(whole)]
+    for method, label in zip(networks, STEPS, strict=True):
+        method.label = label
+    return [get_method(network.config.first, "cpu"), *networks]
+
+
+def measure(pairs: PairSet, count: int = PAIRS, model: str = "default") -> Table:
+    """Score every variant; return the rows of the table."""
+    evaluation = Evaluation(variants(model))
+    list(evaluate(pairs, evaluation, count, show=0))
+    kept = [
+        one
+        for index in some_of(len(pairs.infos()), count)
+        for one in lesion_retention(Case.read(pairs, index), evaluation.methods, np.random.default_rng(index))
+    ]
     rows, before = [], None
-    for name, values in scores.items():
-        psnr, rmse, soft_change, bone_change = np.nanmean(values, axis=0)
-        lesions = (f"{np.mean(kept[name, place]):.0%}" if kept[name, place] else "-" for place in ("near", "far"))
-        after, harm = np.array(values)[:, 1], ("", "")
+    for label in (one.label for one in evaluation.methods):
+        found = evaluation.of(label)
+        after = np.array([one.scores.rmse["soft"] for one in found])
+        psnr = np.mean([one.scores.window_psnr for one in found])
+        changes = [np.nanmean([one.needless[tissue].hu for one in found]) for tissue in ("soft", "bone")]
+        shares = [[one.kept for one in kept if (one.method, one.place) == (label, at)] for at in ("near", "far")]
+        lesions = [f"{np.mean(share):.0%}" if share else "-" for share in shares]
+        harm = ["", ""]
         if before is not None:
-            worst = int(np.argmax(after - before))
-            better = f"{int((after < before).sum())} of {len(after)}"
-            harm = (better, f"{before[worst]:.1f} to {after[worst]:.1f} HU")
+            worst = int(np.nanargmax(after - before))
+            harm = [f"{int((after < before).sum())} of {len(after)}", f"{before[worst]:.1f} to {after[worst]:.1f} HU"]
         before = after
-        changes = (f"{soft_change:.1f} HU", f"{bone_change:.1f} HU")
-        rows.append((name, f"{psnr:.2f} dB", f"{rmse:.1f} HU", *changes, *lesions, *harm))
-    return rows
+        scores = [f"{psnr:.2f} dB", *(f"{hu:.1f} HU" for hu in (np.nanmean(after), *changes))]
+        rows.append([label, *scores, *lesions, *harm])
+    return Table(COLUMNS, rows)
 
 
 def main() -> None:
@@ -109,13 +88,9 @@ def main() -> None:
     parser.add_argument("store", type=Path, nargs="?")
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--model", default="default")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        pairs = open_pairs(args.store) if args.store else phantoms(Path(folder))
-        table = Table(*COLUMNS, title=f"{args.model}, {min(args.pairs, len(pairs.infos()))} pairs")
-        for row in measure(pairs, args.pairs, args.model):
-            table.add_row(*row)
-    Console().print(table)
+    given = parser.parse_args()
+    with clinical_pairs(given.store) as pairs:
+        measure(pairs, given.pairs, given.model).print()
 
 
 if __name__ == "__main__":

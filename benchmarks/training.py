@@ -1,22 +1,16 @@
 """The whole of a training step, data included, against the literal formulation: `python -m benchmarks.training`.
 
-Both read the same patches of a store of phantoms, made for the occasion, with the batch and the loss of `acdnet train`.
-The literal one reads them when it needs them; ours reads ahead. Times are medians of alternating steps; how long data
-are waited for is measured over consecutive steps of each, since reading ahead would gain from the other's turn.
+Both read the same patches of a store of phantoms, with the batch and the loss of `acdnet train`. The literal one reads
+them when it needs them; ours reads ahead. Times are medians of alternating steps.
 """
 
 from __future__ import annotations
 
-import statistics
+import itertools
 import tempfile
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor
 
 from acdnet.data.build import build
@@ -26,27 +20,12 @@ from acdnet.model.loss import L1_WEIGHT, MU_FINAL, MU_STAGE
 from acdnet.train.config import from_dict
 from acdnet.train.launch import make_fabric
 from acdnet.train.loop import Trainer
-from acdnet.train.tasks.task import Batch
+from benchmarks.harness import Table, alternate, main
 from benchmarks.literal import LiteralACDNet
 
 ROUNDS = 7
 SLICES = 12
-COLUMNS = ("training, data included", "seconds a step", "patches a second", "faster by", "waiting for data")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One contestant."""
-
-    name: str
-    seconds: float
-    batch: int
-    faster: float
-    waiting: float
-
-    def cells(self) -> tuple[str, ...]:
-        speed = f"{self.batch / self.seconds:.1f}"
-        return self.name, f"{self.seconds:.2f}", speed, f"{self.faster:.1f} x", f"{self.waiting:.1%}"
+COLUMNS = ("training, data included", "seconds a step", "patches a second", "faster by")
 
 
 def literal_loss(model: LiteralACDNet, Y: Tensor, X_li: Tensor, X: Tensor, I: Tensor) -> Tensor:
@@ -62,7 +41,7 @@ def literal_loss(model: LiteralACDNet, Y: Tensor, X_li: Tensor, X: Tensor, I: Te
     return total
 
 
-def measure(rounds: int = ROUNDS) -> list[Row]:
+def measure(rounds: int = ROUNDS) -> Table:
     """Train both, step by step in turns."""
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store"
@@ -75,58 +54,23 @@ def measure(rounds: int = ROUNDS) -> list[Row]:
         config = from_dict(given)
         trainer = Trainer(config, make_fabric(config))
         t = config.training
-        plain = trainer.task.examples(trainer.train, config, t.seed, t.focus)
-        ahead = trainer.batches(plain)
+        examples = trainer.task.examples(trainer.train, trainer.config, t.seed, t.hard_patch_share)
+        batches, numbers = trainer.batches(examples), itertools.count()
         literal = LiteralACDNet().train()
         optimiser = torch.optim.Adam(literal.parameters(), lr=1e-5, betas=(t.beta1, t.beta2))
-        times: dict[str, list[float]] = {"literal": [], "ours": []}
 
-        def literal_step(step: int) -> float:
-            start = time.perf_counter()
-            batch: Batch = trainer.task.collate([plain[step * t.batch + n] for n in range(t.batch)])
-            waited = time.perf_counter() - start
-            loss = literal_loss(literal, *batch)
+        def literal_step() -> None:
+            first = t.batch * next(numbers)
+            loss = literal_loss(literal, *trainer.task.collate([examples[first + n] for n in range(t.batch)]))
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
-            return waited
 
-        def our_step(step: int) -> float:
-            before = ahead.waited
-            trainer.learn(next(ahead))
-            trainer.step = step
-            return ahead.waited - before
-
-        for step in range(rounds + 1):
-            for name, run in (("literal", literal_step), ("ours", our_step)):
-                start = time.perf_counter()
-                run(step)
-                if step:
-                    times[name].append(time.perf_counter() - start)
-        waits = {
-            "literal": _waiting(literal_step, range(rounds + 1, 2 * rounds)),
-            "ours": _waiting(our_step, range(rounds + 1, rounds + 2 + 3 * rounds)),
-        }
-        ahead.close()
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    return [Row(name, seconds, t.batch, medians["literal"] / seconds, waits[name]) for name, seconds in medians.items()]
-
-
-def _waiting(run: Callable[[int], float], steps: range) -> float:
-    """Return the share of time that consecutive steps wait for data, after one that fills the store of patches."""
-    run(steps[0])
-    start = time.perf_counter()
-    waited = sum(run(step) for step in steps[1:])
-    return waited / (time.perf_counter() - start)
-
-
-def main() -> None:
-    """Print the table."""
-    table = Table(*COLUMNS)
-    for row in measure():
-        table.add_row(*row.cells())
-    Console().print(table)
+        seconds = alternate({"literal": literal_step, "ours": lambda: trainer.learn(next(batches))}, rounds)
+        batches.close()
+    rows = [[name, f"{s:.2f}", f"{t.batch / s:.1f}", f"{seconds['literal'] / s:.1f} x"] for name, s in seconds.items()]
+    return Table(COLUMNS, rows, ["The paper's architecture, batches of 8 patches of 64 x 64."])
 
 
 if __name__ == "__main__":
-    main()
+    main(measure)

@@ -1,19 +1,19 @@
 """Whether the metal is found, and whether the expected error ranks pixels by their true error.
 
 `python -m benchmarks.trust [STORE]` takes a store of `acdnet simulate --protocol clinical`, or makes one of phantoms.
+`--fit` fits the weights of the expected error to the true one instead (`acdnet.methods.uncertainty`).
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.stats import spearmanr
 
@@ -22,88 +22,92 @@ from acdnet.data.pairs import PairSet, open_pairs, some_of
 from acdnet.data.recipe import Recipe
 from acdnet.data.sources import open_source
 from acdnet.evaluate.case import Case
-from acdnet.evaluate.methods import first_image
 from acdnet.evaluate.size_bins import size_groups
-from acdnet.methods.hu_adapter import decompose_hu, in_range, to_hu, to_network
+from acdnet.methods.acdnet import ACDNetMethod
+from acdnet.methods.hu_adapter import to_network
 from acdnet.methods.metal import Segmentation, find_metal, overlap
-from acdnet.methods.trace_correction import ended
+from acdnet.methods.registry import get_method
 from acdnet.methods.uncertainty import signs
-from acdnet.reduction.reducer import make_reducer, reduce_slice
-from acdnet.weights.load import load_model
+from benchmarks.harness import Table
 
 PHANTOMS, PAIRS = 24, 48
-SAMPLE, FITTED = 20_000, 8_000
-"""Pixels of the body that are ranked, and fitted to, in each pair."""
+SAMPLE = 20_000
+"""Pixels of the body that are compared in each pair."""
 BODY_HU = -500.0
-KINDS = (("auto", Segmentation()), ("threshold of the paper", Segmentation("threshold")))
+KINDS = {"auto": Segmentation(), "threshold of the paper": Segmentation("threshold")}
 
 
-def segmentation(pairs: PairSet, count: int) -> tuple[list[str], list[list[str]]]:
-    """Return the table of Dice coefficients by metal size, and of false metal in the clean slices."""
+@contextmanager
+def clinical_pairs(store: Path | None, phantoms: int = PHANTOMS) -> Iterator[PairSet]:
+    """Open a store, or make one of phantoms."""
+    with tempfile.TemporaryDirectory() as folder:
+        if store is None:
+            store = Path(folder) / "store"
+            list(build(open_source("phantom", phantoms, seed=77), Recipe("clinical", pairs=2), store, 2))
+        yield open_pairs(store)
+
+
+def segmentation(pairs: PairSet, count: int = PAIRS) -> Table:
+    """Return Dice coefficients by metal size, and how many clean slices have false metal."""
     chosen = some_of(len(pairs.infos()), count)
-    found: dict[str, list[float]] = {name: [] for name, _ in KINDS}
-    false: dict[str, list[int]] = {name: [] for name, _ in KINDS}
-    sizes = []
+    found: dict[str, list[float]] = {name: [] for name in KINDS}
+    false, sizes = dict.fromkeys(KINDS, 0), []
     for index in chosen:
         pair, mm = pairs.read(index), pairs.pixel_mm(index) or 1.0
         sizes.append(int(pair.metal.sum()))
-        for name, how in KINDS:
+        for name, how in KINDS.items():
             found[name].append(overlap(find_metal(pair.corrupted, (mm, mm), how), pair.metal))
-            false[name].append(int(find_metal(pair.clean, (mm, mm), how).sum()))
+            false[name] += bool(find_metal(pair.clean, (mm, mm), how).any())
     groups = size_groups(sizes)
     columns = ["metal", *(group.title for group in groups), "average", "not found", "false, of clean slices"]
     rows = []
     for name, values in found.items():
-        cells = [f"{np.mean([v for v, s in zip(values, sizes, strict=True) if g.holds(s)]):.2f}" for g in groups]
-        wrong = sum(pixels > 0 for pixels in false[name])
-        lost = sum(value == 0 for value in values)
-        rows.append([name, *cells, f"{np.mean(values):.2f}", f"{lost} of {len(values)}", f"{wrong} of {len(values)}"])
-    return columns, rows
+        parts = [[v for v, size in zip(values, sizes, strict=True) if group.holds(size)] for group in groups]
+        dice = [f"{np.mean(part):.2f}" for part in (*parts, values)]
+        rows.append([name, *dice, f"{values.count(0.0)} of {len(values)}", f"{false[name]} of {len(values)}"])
+    return Table(columns, rows)
 
 
-def rank_correlations(pairs: PairSet, count: int, model: str) -> Iterator[float]:
-    """Yield Spearman's rank correlation of expected and true error in the body, pair by pair."""
-    reducer = make_reducer("acdnet", model)
-    for index in some_of(len(pairs.infos()), count):
-        pair, mm = pairs.read(index), pairs.pixel_mm(index) or 1.0
-        outcome = reduce_slice(reducer, pair.corrupted, pair.metal, (mm, mm))
-        assert outcome.doubt is not None
-        body = np.flatnonzero((pair.clean > BODY_HU) & ~pair.metal)
-        some = np.random.default_rng(index).permutation(body)[:SAMPLE]
-        error = np.abs(pair.corrupted + outcome.change - pair.clean)
-        yield float(spearmanr(outcome.doubt.ravel()[some], error.ravel()[some]).statistic)
+def sample(case: Case, index: int) -> NDArray[np.intp]:
+    """Return random pixels of the body outside the metal."""
+    body = np.flatnonzero((case.pair.clean > BODY_HU) & ~case.pair.metal)
+    return np.random.default_rng(index).permutation(body)[:SAMPLE]
 
 
-def fit(pairs: PairSet, count: int, model: str) -> Iterator[str]:
-    """Fit the expected error to the true one; yield the weights, and how well they tell the size of an error."""
-    network = load_model(model)
-    told, errors = [], []
+def rank_correlations(pairs: PairSet, count: int = PAIRS, method: str = "acdnet") -> list[float]:
+    """Return Spearman's rank correlation of expected and true error in the body, pair by pair."""
+    network, ranks = get_method(method, "cpu"), []
     for index in some_of(len(pairs.infos()), count):
         case = Case.read(pairs, index)
-        pair = case.pair
-        found = decompose_hu(network, pair.corrupted, first_image(network, case), pair.metal)
-        X, Y = to_hu(found.image), in_range(pair.corrupted)
-        image = ended(network.config.last, X, Y, pair.metal, case.image_geometry)
-        some = np.random.default_rng(index).permutation(np.flatnonzero((pair.clean > BODY_HU) & ~pair.metal))[:FITTED]
-        both = signs(found, to_network(pair.corrupted), pair.metal)
-        told.append(np.stack([np.ones(len(some)), *(sign.ravel()[some] for sign in both)], 1))
-        errors.append(np.abs(image - pair.clean).ravel()[some])
-    A, error = np.concatenate(told), np.concatenate(errors)
+        done, some = network(case.measurement()), sample(case, index)
+        assert done.expected_error_hu is not None
+        error = np.abs(done.image_hu - case.pair.clean)
+        ranks.append(float(spearmanr(done.expected_error_hu.ravel()[some], error.ravel()[some]).statistic))
+    return ranks
+
+
+def describe(ranks: list[float]) -> str:
+    """Say how large the rank correlations are."""
+    least, mean = min(ranks), sum(ranks) / len(ranks)
+    return f"Spearman's rank correlation over {len(ranks)} pairs: mean {mean:.2f}, least {least:.2f}."
+
+
+def fit(pairs: PairSet, count: int, method: str) -> str:
+    """Fit the expected error to the true one; return the weights."""
+    network = get_method(method, "cpu")
+    assert isinstance(network, ACDNetMethod)
+    found, errors = [], []
+    for index in some_of(len(pairs.infos()), count):
+        case = Case.read(pairs, index)
+        (done,), some = network.decompose([case.measurement()]), sample(case, index)
+        assert done.decomposition is not None
+        both = signs(done.decomposition, to_network(case.pair.corrupted), case.pair.metal)
+        found.append(np.stack([np.ones(len(some)), *(sign.ravel()[some] for sign in both)], 1))
+        errors.append(np.abs(done.image_hu - case.pair.clean).ravel()[some])
+    A, error = np.concatenate(found), np.concatenate(errors)
     weight = 1 / (10 + A[:, 1:].sum(1))  # so that the few large errors do not decide alone
     shares, _ = nnls(A * weight[:, None], error * weight)
-    yield f"least {shares[0]:.2f} HU, residual x {shares[1]:.2f}, spread x {shares[2]:.2f}"
-    expected = A @ shares
-    for low, high in itertools.pairwise((0, 5, 10, 20, 40, 80, np.inf)):
-        there = (expected >= low) & (expected < high)
-        if there.any():
-            yield f"expected {low} to {high} HU: {int(there.sum())} pixels, true mean {error[there].mean():.1f} HU"
-
-
-def phantoms(folder: Path) -> PairSet:
-    """Make clinical pairs of phantoms."""
-    store = folder / "store"
-    list(build(open_source("phantom", PHANTOMS, seed=77), Recipe("clinical", pairs=2), store, 2))
-    return open_pairs(store)
+    return f"least {shares[0]:.2f} HU, residual x {shares[1]:.2f}, spread x {shares[2]:.2f}"
 
 
 def main() -> None:
@@ -111,21 +115,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("store", type=Path, nargs="?")
     parser.add_argument("--pairs", type=int, default=PAIRS)
-    parser.add_argument("--model", default="default")
+    parser.add_argument("--method", default="acdnet")
     parser.add_argument("--fit", action="store_true", help="fit the weights of the expected error instead")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        pairs = open_pairs(args.store) if args.store else phantoms(Path(folder))
-        if args.fit:
-            print(*fit(pairs, args.pairs, args.model), sep="\n")
+    given = parser.parse_args()
+    with clinical_pairs(given.store) as pairs:
+        if given.fit:
+            print(fit(pairs, given.pairs, given.method))
             return
-        columns, rows = segmentation(pairs, args.pairs)
-        table = Table(*columns, title="Dice coefficient of the metal")
-        for row in rows:
-            table.add_row(*row)
-        Console().print(table)
-        ranks = list(rank_correlations(pairs, args.pairs, args.model))
-        print(f"rank correlation of expected and true error: mean {np.mean(ranks):.2f}, least {min(ranks):.2f}")
+        segmentation(pairs, given.pairs).print()
+        print(describe(rank_correlations(pairs, given.pairs, given.method)))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""How quick the viewer is on a long series: `python -m benchmarks.viewer`. Needs Chromium and Playwright.
+"""How fast the viewer is on a long series: `python -m benchmarks.viewer`. Needs Chromium and Playwright.
 
-A result of 200 slices of 512 x 512, metal and expected error in each of them, is opened in Chromium without a screen or
-a graphics card. ACDNet reduces a few slices; the result repeats them, since the viewer does not care. Opening is told
-twice: from the moment the page is asked for until three panes show a slice, and from the moment `acdnet view` is
-started. The browser itself runs before. Scrolling goes through all slices once, from the first to the last, with three
-panes, the outline of the metal and the expected error; a slice counts when all panes show it and a frame was drawn.
-`pictures` takes the screenshots of README and docs from the demonstration.
+A result of 200 slices of 512 x 512, with metal and expected error in each of them, is opened in Chromium without a
+graphics card. ACDNet reduces a few slices, which the result repeats. Opening is timed twice: from the request of the
+page until three panes show a slice, and from the start of `acdnet view`. The browser itself runs before. Scrolling
+goes through all slices once with three panes, the outline of the metal and the expected error; a slice counts when all
+panes show it and a frame was drawn. `take_pictures` makes the screenshots of README and docs from the demonstration.
 """
 
 from __future__ import annotations
@@ -23,18 +22,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+
+from acdnet.cli.demonstration.run import run_demo
+from acdnet.io.dicom.create import new_series, write_series
+from benchmarks.harness import Table, main, run_python
 
 SLICES, SIZE, DIFFERENT = 200, 512, 4
 NOISE_HU = 15.0
-COLUMNS = ("viewer, 200 slices of 512 x 512", "measured")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 READY = "() => window.acdnet?.panes?.length && window.acdnet.panes.every((pane) => pane.shown)"
 SCROLL = """async () => {
   const viewer = window.acdnet, last = viewer.about.slices.length - 1;
   viewer.toggle("metal", true);
-  viewer.toggle("doubt", true);
+  viewer.toggle("expected_error_hu", true);
   viewer.number = 0;
   await viewer.refresh();
   await new Promise((done) => setTimeout(done, 1000));
@@ -43,7 +43,7 @@ SCROLL = """async () => {
     viewer.number = n;
     await viewer.refresh();
     await new Promise((done) => requestAnimationFrame(done));
-    const whole = viewer.panes.every(({ shown, maps }) => shown.number === n && maps.metal && maps.doubt);
+    const whole = viewer.panes.every(({ shown, maps }) => shown.number === n && maps.metal && maps.expected_error_hu);
     if (!whole) throw new Error(`slice ${n + 1} is not shown with its metal and expected error`);
   }
   return last / (performance.now() - start) * 1000;
@@ -81,8 +81,6 @@ def until(page: Any, script: str) -> None:
 
 def make_result(place: Path, slices: int, size: int) -> Path:
     """Reduce a few slices with the default network, and repeat them until there are as many as are wanted."""
-    from acdnet.io.dicom.create import new_series, write_series
-
     y, x = np.mgrid[:size, :size] / size - 0.5
     noise = np.random.default_rng(0).normal(0.0, NOISE_HU, (DIFFERENT, size, size))
     volume = (np.where((x / 0.42) ** 2 + (y / 0.33) ** 2 < 1, 40.0, -1000.0) + noise).astype(np.float32)
@@ -90,9 +88,7 @@ def make_result(place: Path, slices: int, size: int) -> Path:
         hu[(x - 0.15 + 0.02 * n) ** 2 + (y - 0.02) ** 2 < 0.001] = 3071.0
     write_series(place / "scan", new_series(volume, (1.0, 0.8, 0.8), "benchmark"))
     out = place / "out"
-    subprocess.run(
-        [sys.executable, "-m", "acdnet", "reduce", str(place / "scan"), str(out)], check=True, capture_output=True
-    )
+    run_python("-m", "acdnet", "reduce", str(place / "scan"), str(out))
     report = json.loads((out / "report.json").read_text())
     report["slices"] = [report["slices"][n % DIFFERENT] | {"number": n + 1} for n in range(slices)]
     (out / "report.json").write_text(json.dumps(report))
@@ -102,26 +98,25 @@ def make_result(place: Path, slices: int, size: int) -> Path:
     return out
 
 
-def measure(slices: int = SLICES, size: int = SIZE) -> list[tuple[str, str]]:
+def measure(slices: int = SLICES, size: int = SIZE) -> Table:
     """Make a result and look at it."""
     with (
         tempfile.TemporaryDirectory() as folder,
         opened(make_result(Path(folder), slices, size)) as (page, from_address, from_start),
     ):
         speed = page.evaluate(SCROLL)
-    return [
-        ("first picture, from asking for the page", f"{from_address:.1f} s"),
+    rows = [
+        ("first picture, from the request of the page", f"{from_address:.1f} s"),
         ("first picture, from the start of `acdnet view`", f"{from_start:.1f} s"),
         ("scrolling, three panes with metal and expected error", f"{speed:.0f} slices a second"),
     ]
+    return Table((f"viewer, {slices} slices of {size} x {size}", "measured"), rows)
 
 
-def pictures(folder: Path) -> list[Path]:
+def take_pictures(folder: Path) -> None:
     """Take screenshots of the demonstration."""
-    from acdnet.cli.demonstration.run import run_demo
-
     with tempfile.TemporaryDirectory() as made:
-        run_demo(Path(made) / "demo", "default")
+        run_demo(Path(made) / "demo")
         with opened(Path(made) / "demo" / "dental-fillings" / "result") as (page, *_):
             page.wait_for_timeout(500)
             page.screenshot(path=folder / "viewer.png")
@@ -129,16 +124,7 @@ def pictures(folder: Path) -> list[Path]:
             page.wait_for_selector("#stage-slider", timeout=120_000)
             page.wait_for_timeout(1500)
             page.screenshot(path=folder / "viewer-inside.png")
-    return [folder / "viewer.png", folder / "viewer-inside.png"]
-
-
-def main() -> None:
-    """Print the table."""
-    table = Table(*COLUMNS)
-    for row in measure():
-        table.add_row(*row)
-    Console().print(table)
 
 
 if __name__ == "__main__":
-    main()
+    main(measure)

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from itertools import count
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import cast
 
 from acdnet.config import NETWORKS
-from acdnet.data.pairs import EVERYTHING, PairInfo, PairSet, open_pairs
-from acdnet.data.store import Pair
-from acdnet.evaluate.metrics import window_psnr
+from acdnet.data.pairs import BenchmarkPairs, StorePairs, open_pairs
+from acdnet.methods.registry import network_method
 from acdnet.train.config import from_dict
 from acdnet.train.launch import make_fabric
 from acdnet.train.loop import Trainer
+from acdnet.train.validate import validate
+from acdnet.weights.networks import Network
 
 SETTINGS = {
     "acdnet": {"patches": 3000, "batch": 2, "patch": 128, "rate": 5e-3, "average": 0.99},
@@ -32,43 +30,15 @@ SETTINGS = {
 """By kind of network, what was enough; those in both domains take whole slices."""
 
 
-class OnePair:
-    """One pair of a set, as a set."""
-
-    def __init__(self, pairs: PairSet) -> None:
-        self.folder, self.size, self.protocol, self.identity = pairs.folder, pairs.size, pairs.protocol, "one"
-        self.info, self.pair = pairs.infos()[0], pairs.read(0)
-        self.lines, self.clean_lines = pairs.sinogram(0), pairs.clean_sinogram(0)
-        self.pixel = pairs.pixel_mm(0)
-
-    def infos(self) -> list[PairInfo]:
-        return [self.info]
-
-    def read(self, index: int, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Pair:  # noqa: ARG002
-        p = self.pair
-        clean, corrupted, li = (image[rows, columns] for image in (p.clean, p.corrupted, p.li))
-        return Pair(clean, corrupted, li, p.metal[rows, columns])
-
-    def sinogram(self, index: int) -> NDArray[np.float32] | None:  # noqa: ARG002
-        return self.lines
-
-    def clean_sinogram(self, index: int) -> NDArray[np.float32] | None:  # noqa: ARG002
-        return self.clean_lines
-
-    def pixel_mm(self, index: int) -> float | None:  # noqa: ARG002
-        return self.pixel
-
-    def verify(self) -> None:
-        pass
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--architecture", default="acdnet-s", choices=NETWORKS)
     parser.add_argument("--patches", type=int, help="or whole slices")
     args = parser.parse_args()
-    one = OnePair(open_pairs(args.folder))
+    pairs = open_pairs(args.folder)
+    assert isinstance(pairs, StorePairs | BenchmarkPairs)
+    pairs.index = pairs.index[:1]
     settings = SETTINGS.get(NETWORKS[args.architecture].network, SETTINGS["dudonet"])
     with tempfile.TemporaryDirectory() as folder:
         config = from_dict(
@@ -80,26 +50,18 @@ def main() -> None:
             }
         )
         trainer = Trainer(config, make_fabric(config))
-        trainer.train = [one]
-        batches = trainer.batches(trainer.task.examples([one], config, 0, focus=0.0))
-        for step in count():
-            if step % max(1, trainer.total // 5) == 0:
-                final = score(trainer, one)
-                print(f"step {step} of {trainer.total}: {final:.2f} dB", flush=True)
-            if step >= trainer.total:
-                break
-            trainer.learn(next(batches))
-            trainer.step += 1
+        trainer.train = [pairs]
+        batches = trainer.batches(trainer.task.examples([pairs], trainer.config, 0, hard_patch_share=0.0))
+        for step in range(trainer.total + 1):
+            if step % max(1, trainer.total // 5) == 0 or step == trainer.total:
+                scores = validate(network_method(cast(Network, trainer.calibrated())), [pairs], 1)
+                print(f"step {step} of {trainer.total}: {scores['model dB']:.2f} dB", flush=True)
+            if step < trainer.total:
+                trainer.learn(next(batches))
+                trainer.step += 1
         batches.close()
-    p = one.pair
-    print(f"final {final:.2f} dB of the averaged weights")
-    print(f"input {window_psnr(p.corrupted, p.clean, p.metal):.2f} dB, LI {window_psnr(p.li, p.clean, p.metal):.2f} dB")
-
-
-def score(trainer: Trainer, one: OnePair) -> float:
-    """Return the window PSNR of the averaged model on the pair."""
-    image = trainer.task.reduced(trainer.calibrated(), one, 0)
-    return window_psnr(image, one.pair.clean, one.pair.metal)
+    print(f"final {scores['model dB']:.2f} dB of the averaged weights")
+    print(f"input {scores['input dB']:.2f} dB, LI {scores['li dB']:.2f} dB")
 
 
 if __name__ == "__main__":
