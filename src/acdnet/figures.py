@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -14,6 +15,13 @@ from acdnet.files import write_atomically
 
 METAL_COLOUR = (0.86, 0.13, 0.16)
 BACKGROUND, INK, FAINT = "#101418", "#e8eaed", "#9aa0a6"
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure."""
+    figure = Figure(figsize=(width, height), facecolor=BACKGROUND, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def show(axes: Any, image: NDArray[Any], metal: NDArray[np.bool_], low: float, high: float) -> None:

@@ -26,7 +26,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Reduce metal artifacts in CT images by ACDNet. Research use only; not a medical device.",
+    help="Metal artifact reduction in CT. Research use only; not a medical device.",
     pretty_exceptions_enable=False,
 )
 app.command()(reduce)

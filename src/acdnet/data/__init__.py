@@ -1,1 +1,1 @@
-"""Slices in, pairs out: where slices come from, and how simulated pairs are kept."""
+"""Sources of clean slices, and data sets of simulated pairs."""

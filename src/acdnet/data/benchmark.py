@@ -1,10 +1,10 @@
-"""The benchmark's own files: a folder per slice with gt.h5 and one k.h5 per mask, and a list of the gt files.
+"""The files of the benchmark: a folder per slice with gt.h5 and one k.h5 per mask, and a list of the gt files.
 
     gt.h5   image, poly_CT, poly_sinogram                            without metal
     k.h5    ma_CT, LI_CT, ma_sinogram, LI_sinogram, metal_trace      with mask k
 
-Images are in 1/cm. Files that are written here also hold the mask itself (`metal_mask`); in the published files it is
-a plane of a (512, 512, n) array, to be made 416 wide.
+Images are in 1/cm. Files written here also contain the mask (`metal_mask`); the published masks are a (512, 512, n)
+array, to be resized to 416.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from acdnet.data.store import Pair
 from acdnet.errors import InputRefused
 from acdnet.physics.scanner import Simulation
-from acdnet.units import hu_from_mu, mu_from_hu
+from acdnet.units import Image, Mask, hu_from_mu, mu_from_hu
 
 LIST = "list.txt"
 LARGEST_SIDE = 8192
 
 
-def clean_file(hu: NDArray[np.float32], sinogram: NDArray[np.float32], fbp_hu: NDArray[np.float32]) -> bytes:
+def clean_file(hu: Image, sinogram: Image, fbp_hu: Image) -> bytes:
     """Return gt.h5."""
     return _h5({"image": mu_from_hu(hu), "poly_CT": mu_from_hu(fbp_hu), "poly_sinogram": sinogram})
 
@@ -60,13 +60,13 @@ def _h5(arrays: dict[str, NDArray[Any]]) -> bytes:
 class BenchmarkPair(Pair):
     """A pair of the benchmark in HU, with its sinograms."""
 
-    sinogram: NDArray[np.float32]
-    li_sinogram: NDArray[np.float32]
-    trace: NDArray[np.bool_]
+    sinogram: Image
+    li_sinogram: Image
+    trace: Mask
 
 
 def read_images(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> Pair:
-    """Read mask k of the slice whose gt.h5 is given; `masks` is the array that came with published files."""
+    """Read mask k of the slice of a gt.h5; `masks` is the array of the published masks."""
     place = gt.parent / f"{k}.h5"
     clean = _read(gt, ("image",))["image"]
     found = _read(place, ("ma_CT", "LI_CT"), ("metal_mask",))
@@ -74,16 +74,16 @@ def read_images(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> Pai
     if "metal_mask" in found:
         metal = found["metal_mask"] > 0
     elif masks is None:
-        raise InputRefused(f"{gt.parent}: published pairs need the array of masks that came with them")
+        raise InputRefused(f"{gt.parent}: published pairs need their array of masks (masks.npy)")
     elif k >= masks.shape[2]:
-        raise InputRefused(f"{place}: there are only {masks.shape[2]} masks")
+        raise InputRefused(f"{place}: needs mask {k}, but there are only {masks.shape[2]} masks")
     else:
         metal = resize_mask(masks[..., k], found["ma_CT"].shape[0])
     return Pair(hu_from_mu(clean), hu_from_mu(found["ma_CT"]), hu_from_mu(found["LI_CT"]), metal)
 
 
 def read_pair(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> BenchmarkPair:
-    """Read mask k of a slice, its sinograms too."""
+    """Read mask k of a slice with its sinograms."""
     pair, place = read_images(gt, k, masks), gt.parent / f"{k}.h5"
     found = _read(place, ("ma_sinogram", "LI_sinogram", "metal_trace"))
     _check_shapes(found, found["ma_sinogram"].shape, place)
@@ -91,15 +91,15 @@ def read_pair(gt: Path, k: int, masks: NDArray[np.uint8] | None = None) -> Bench
     return BenchmarkPair(pair.clean, pair.corrupted, pair.li, pair.metal, p, p_li, trace)
 
 
-def read_clean_sinogram(gt: Path) -> NDArray[np.float32] | None:
-    """Read what was measured without metal; None where the file does not hold it."""
+def read_clean_sinogram(gt: Path) -> Image | None:
+    """Read the sinogram without metal; None if the file has none."""
     return _read(gt, (), ("poly_sinogram",)).get("poly_sinogram")
 
 
 def _check_shapes(found: dict[str, NDArray[Any]], shape: tuple[int, ...], place: Path) -> None:
     for name, array in found.items():
         if array.shape != shape:
-            raise InputRefused(f"{place}: {name} has the shape {array.shape}, not {shape}")
+            raise InputRefused(f"{place}: {name} has the shape {array.shape}; it must be {shape}")
 
 
 def _read(path: Path, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:
@@ -117,36 +117,36 @@ def _read(path: Path, names: tuple[str, ...], optional: tuple[str, ...] = ()) ->
                 _check_dataset(file[name], f"{path}: {name}")
             found = {name: np.asarray(file[name]) for name in there}
     except OSError as error:
-        raise InputRefused(f"{path}: is not an HDF5 file that can be read ({error})") from error
+        raise InputRefused(f"{path}: cannot be read as HDF5 ({error})") from error
     for name, array in found.items():
         if not np.isfinite(array).all():
-            raise InputRefused(f"{path}: {name} holds numbers that are not finite")
+            raise InputRefused(f"{path}: {name} contains values that are not finite")
     return found
 
 
 def _check_dataset(dataset: Any, name: str) -> None:
-    """Refuse what is not a picture of numbers, before it is read: a small file can claim any size."""
+    """Refuse all but 2-D arrays of numbers before reading: a small file can claim any size."""
     shape, kind = getattr(dataset, "shape", None), getattr(getattr(dataset, "dtype", None), "kind", "")
     if shape is None or len(shape) != 2 or max(shape) > LARGEST_SIDE or min(shape) < 1 or kind not in "fu":
-        raise InputRefused(f"{name} is not a picture of numbers up to {LARGEST_SIDE} wide (shape {shape})")
+        raise InputRefused(f"{name} has the shape {shape}; it must be 2-D, numeric, with sides up to {LARGEST_SIDE}")
 
 
 def list_name(split: str) -> str:
-    """Return the name of the list of a split, where a folder holds several."""
+    """Return the name of the list of a split, for folders with several."""
     return f"list_{split}.txt"
 
 
 def read_list(folder: Path, name: str = LIST) -> list[Path]:
-    """Return the gt files that a list names, one a line."""
+    """Return the gt files in a list, one per line."""
     path = folder / name
     if not path.is_file():
-        raise InputRefused(f"{path}: no such file; it lists the gt.h5 files, one a line")
+        raise InputRefused(f"{path}: no such file; it must list the gt.h5 files, one per line")
     return [folder / line.strip() for line in path.read_text().splitlines() if line.strip()]
 
 
-def resize_mask(mask: NDArray[Any], size: int) -> NDArray[np.bool_]:
-    """Make a mask smaller the way the benchmark does: bilinear in 8 bits, which rounds to the nearest."""
-    from PIL import Image
+def resize_mask(mask: NDArray[Any], size: int) -> Mask:
+    """Resize a mask like the benchmark: bilinear in 8 bits."""
+    from PIL import Image as Picture
 
-    picture = Image.fromarray((np.asarray(mask) > 0).astype(np.uint8))
-    return np.asarray(picture.resize((size, size), Image.Resampling.BILINEAR)) > 0
+    picture = Picture.fromarray((np.asarray(mask) > 0).astype(np.uint8))
+    return np.asarray(picture.resize((size, size), Picture.Resampling.BILINEAR)) > 0

@@ -1,8 +1,8 @@
-"""Make a data set: many slices, in several processes, resumable, with the same bytes whatever the number of them.
+"""Build a data set in several processes; it can be resumed, and does not depend on the number of processes.
 
-folder/plan.json       settings and slices, written first; a second run must have the same
-folder/.done/*.json    one entry for each finished slice, written after its files
-folder/manifest.json   all entries, written last; then .done and plan go
+folder/plan.json       settings and slices, written first; a resumed run must have the same
+folder/.done/*.json    one entry per finished slice, written after its files
+folder/manifest.json   all entries, written last; then .done and plan.json are removed
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ LARGEST_PLAN = 512 * 2**20
 def build(
     source: Source | Sequence[SliceRef], recipe: Recipe, out: Path, workers: int = 1, skip_bad: bool = False
 ) -> Iterator[tuple[int, int]]:
-    """Make the data set in the folder `out`; yield (slices finished, slices in all) as they are."""
+    """Build the data set in the folder `out`; yield (finished slices, all slices)."""
     slices = source.slices if isinstance(source, Source) else list(source)
     passed_over = source.passed_over if isinstance(source, Source) else {}
     if not slices:
-        raise InputRefused("no slice to simulate from")
+        raise InputRefused("the source has no slices")
     if len({ref.name for ref in slices}) < len(slices):
         raise InputRefused("two slices of the source have the same name")
     if workers < 1:
-        raise ConfigError(f"workers is {workers}; at least one is needed")
+        raise ConfigError(f"workers is {workers}; it must be at least 1")
     check_patients([{"patient": ref.patient, "split": ref.split} for ref in slices], Path("source"))
-    shapes, masks = recipe.metal_shapes(), recipe.fixed_masks()  # refused now rather than in a worker
+    shapes, masks = recipe.metal_shapes(), recipe.fixed_masks()  # errors appear here rather than in a worker
     plan = _plan(slices, recipe)
     _make_folder(out)
     with locked(out / ".lock"):
@@ -75,24 +75,24 @@ def _make_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise InputRefused(f"{out}: is a file, not a folder") from None
+        raise InputRefused(f"{out}: is a file; choose a folder") from None
     except OSError as error:
-        raise ResourceError(f"{out}: cannot be made ({error.strerror})") from error
+        raise ResourceError(f"{out}: cannot be created ({error.strerror})") from error
 
 
 def _finished(out: Path, plan: bytes) -> bool:
     if not (out / MANIFEST).exists():
         return False
     if read_manifest(out).get("plan_sha256") != sha256(plan):
-        raise InputRefused(f"{out}: holds another data set, or the same with other settings; choose another folder")
+        raise InputRefused(f"{out}: contains another data set, or one with other settings; choose another folder")
     return True
 
 
 def _start(out: Path, plan: bytes) -> None:
-    """Begin, or go on where a run with the same plan stopped."""
+    """Start, or continue a run with the same plan."""
     if (out / PLAN).exists():
         if read_limited(out / PLAN, LARGEST_PLAN) != plan:
-            raise InputRefused(f"{out}: was begun with other settings or slices; use the same, or another folder")
+            raise InputRefused(f"{out}: was started with other settings or slices; use the same, or another folder")
         for left in out.rglob(".*.partial"):
             left.unlink()
     elif any(item.name != ".lock" for item in out.iterdir()):
@@ -103,11 +103,11 @@ def _start(out: Path, plan: bytes) -> None:
 
 
 def _finish(out: Path, plan: bytes, slices: Sequence[SliceRef], passed_over: dict[str, int]) -> None:
-    """Gather the entries into the manifest; what served to resume goes."""
+    """Write the manifest and remove the files that served to resume."""
     entries = [json.loads((out / DONE / f"{ref.name}.json").read_bytes()) for ref in slices]
     kept = [entry for entry in entries if "skipped" not in entry]
     if not kept:
-        raise InputRefused(f"no slice could be used; the first: {entries[0]['skipped']}")
+        raise InputRefused(f"no slice could be used; the first error: {entries[0]['skipped']}")
     known = json.loads(plan)
     manifest = {
         "format": FORMAT,
@@ -134,7 +134,7 @@ def _finish(out: Path, plan: bytes, slices: Sequence[SliceRef], passed_over: dic
 
 
 def _work(missing: list[SliceRef], context: tuple[Any, ...], workers: int) -> Iterator[None]:
-    """Make slices in processes of their own; each uses one thread, so that results do not depend on their number."""
+    """Simulate slices in processes with one thread each, so that results do not depend on their number."""
     if not missing:
         return
     spawn = multiprocessing.get_context("spawn")
@@ -155,14 +155,14 @@ def _work(missing: list[SliceRef], context: tuple[Any, ...], workers: int) -> It
             for future in finished:
                 yield future.result()
     except BrokenProcessPool as error:
-        raise ResourceError("a worker died, perhaps for want of memory; run the command again to go on") from error
+        raise ResourceError("a worker died, perhaps out of memory; repeat with fewer --workers") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager
 def _deaf_children() -> Iterator[None]:
-    """Start processes that ignore Ctrl-C from their first moment on: the parent decides what becomes of them."""
+    """Start processes that ignore Ctrl-C; the parent stops them."""
     before = signal.getsignal(signal.SIGINT)
     main = threading.current_thread() is threading.main_thread()
     if main:
@@ -204,12 +204,12 @@ def _one(ref: SliceRef) -> None:
 
 
 def _without_place(message: str, ref: SliceRef) -> str:
-    """Take the path out of a message that is kept: names of files may name patients."""
+    """Remove the path from a stored message: file names may contain names of patients."""
     return message.replace(f" ({ref.place})", "").replace(ref.place or "\0", "its file")
 
 
 def _write(ref: SliceRef, made: MadeSlice, recipe: Recipe, out: Path) -> dict[str, Any]:
-    """Write the files of a slice; return its entry in the manifest."""
+    """Write the files of a slice; return its entry of the manifest."""
     if recipe.layout == "store":
         clean = made.without_metal[0] if made.without_metal else None
         files = {f"{FOLDER}/{ref.name}.safetensors": pack_slice(made.pairs, recipe.sinograms, clean, made.fitted)}

@@ -1,4 +1,4 @@
-"""List and read the CT slices of a folder as training data: all axial ones, whoever's they are."""
+"""List and read the axial CT slices of a folder as training data."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from acdnet.io.slices import Slice
 
 
 def dicom_slices(path: Path) -> Source:
-    """List the axial CT slices of a file or a folder; scouts, reformats and other objects are only counted."""
+    """List the axial CT slices of a file or folder; count scouts, reformats and other objects."""
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
     passed: Counter[str] = Counter()
     found: list[tuple[str, tuple[str, float, str], Path, str]] = []
     for file in files:
         if not path.is_file() and not file.resolve().is_relative_to(path.resolve()):
-            passed["links that lead out of the folder"] += 1
+            passed["links out of the folder"] += 1
             continue
         header = read_header(file, must_be_dicom=path.is_file())
         reason = "not DICOM" if header is None else _why_not_here(header, file)
@@ -52,17 +52,17 @@ def dicom_slices(path: Path) -> Source:
 
 
 def _why_not_here(header: Any, file: Path) -> str:
-    """Say why an object is of no use for training."""
+    """Return why an object cannot be used; empty if it can."""
     if reason := why_no_slice(header):
         return reason
     try:
         return "" if is_axial(*plane_of(header, file)) else "reformats in another plane"
     except Exception:
-        return ""  # read_slice refuses it with the reason
+        return ""  # read_slice reports the error
 
 
 def _order(header: Any, file: Path) -> tuple[str, float, str]:
-    """Sort by series and height; a slice that does not say its height comes first."""
+    """Return the sort key: series and height; slices without height come first."""
     position = header.get("ImagePositionPatient")
     height = float(position[2]) if position is not None and len(position) == 3 else -math.inf
     return str(header.get("SeriesInstanceUID", "")), height, file.name
@@ -70,7 +70,7 @@ def _order(header: Any, file: Path) -> tuple[str, float, str]:
 
 def _check_same(first: Path, second: Path) -> None:
     if not np.array_equal(read_slice(first).hu, read_slice(second).hu):
-        raise InputRefused(f"{second}: has the SOPInstanceUID of another file but other pixels; which one is right?")
+        raise InputRefused(f"{second}: has the SOPInstanceUID of another file but other pixels; remove one of them")
 
 
 def read_slice(file: Path) -> Slice:

@@ -1,4 +1,4 @@
-"""Pairs for training and evaluation, wherever they are: stores of `acdnet simulate`, or the benchmark's folders."""
+"""Pairs for training and evaluation: stores of `acdnet simulate`, or folders of the benchmark."""
 
 from __future__ import annotations
 
@@ -16,44 +16,45 @@ from acdnet.data.benchmark import LIST, list_name, read_clean_sinogram, read_ima
 from acdnet.data.store import MANIFEST, Pair, Store
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
+from acdnet.units import Image
 
 MASKS = "masks.npy"
-"""Where a benchmark folder keeps its masks, (512, 512, n)."""
+"""The masks of a benchmark folder, (512, 512, n)."""
 EVERYTHING = slice(None)
 MARK = 16
-"""Letters of a patient's mark."""
+"""Length of a patient's mark."""
 KEPT = 16
-"""Pairs of a benchmark folder that are kept in memory: several patches are drawn from a pair before one is taken."""
+"""Cached pairs of a benchmark folder: several patches are drawn from each pair."""
 
 
 @dataclass(frozen=True)
 class PairInfo:
-    """What is known of a pair without reading it."""
+    """The description of a pair."""
 
     name: str
     patient: str
     split: str
     metal_pixels: int | None
     licence: str = ""
-    """Of the slice it was made from, and where that comes from."""
+    """Licence and origin of the clean slice."""
 
 
 class PairSet(Protocol):
-    """Pairs that can be read, whole or in part."""
+    """A set of pairs that can be read as a whole or in part."""
 
     folder: Path
     size: int
     protocol: str
     identity: str
-    """A hash of what it holds."""
+    """A hash of the content."""
 
     def infos(self) -> list[PairInfo]: ...
 
     def read(self, index: int, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Pair: ...
 
-    def sinogram(self, index: int) -> NDArray[np.float32] | None: ...
+    def sinogram(self, index: int) -> Image | None: ...
 
-    def clean_sinogram(self, index: int) -> NDArray[np.float32] | None: ...
+    def clean_sinogram(self, index: int) -> Image | None: ...
 
     def pixel_mm(self, index: int) -> float | None: ...
 
@@ -86,10 +87,10 @@ class StorePairs:
     def read(self, index: int, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Pair:
         return self.store.pair(*self.index[index], rows, columns)
 
-    def sinogram(self, index: int) -> NDArray[np.float32] | None:
+    def sinogram(self, index: int) -> Image | None:
         return self.store.sinogram(*self.index[index])
 
-    def clean_sinogram(self, index: int) -> NDArray[np.float32] | None:
+    def clean_sinogram(self, index: int) -> Image | None:
         return self.store.clean_sinogram(self.index[index][0])
 
     def pixel_mm(self, index: int) -> float | None:
@@ -97,18 +98,18 @@ class StorePairs:
         return float(value) if value is not None else None
 
     def verify(self) -> None:
-        """Refuse a store with a file that is missing or not the one of the manifest."""
+        """Refuse missing files and files that differ from the manifest."""
         self.store.verify({n for n, _ in self.index})
 
 
 def _licence(entry: dict[str, Any]) -> str:
-    """Say under which licence a slice is and of which collection, without its patient."""
+    """Return the licence and the collection of a slice, without its patient."""
     collection = re.split(r"[,(]", str(entry.get("origin", "")))[0].strip()
     return f"{entry['licence']} {collection}".strip() if entry.get("licence") else ""
 
 
 class BenchmarkPairs:
-    """A folder of the benchmark as published: slices in a list, masks in an array, one h5 file per pair."""
+    """A folder of the benchmark: a list of slices, an array of masks, one h5 file per pair."""
 
     def __init__(self, folder: Path, splits: Sequence[str] = ()) -> None:
         self.folder, self.protocol = folder, "syndeeplesion"
@@ -121,14 +122,14 @@ class BenchmarkPairs:
         self.masks = _read_masks(folder / MASKS) if (folder / MASKS).exists() else None
         self.index = [(gt, k) for name in lists for gt in read_list(folder, name) for k in _masks_of(gt)]
         if not self.index:
-            raise InputRefused(f"{folder}: the list names no slice with pairs (0.h5, 1.h5, ... beside gt.h5)")
+            raise InputRefused(f"{folder}: the list contains no slice with pairs (0.h5, 1.h5, ... next to gt.h5)")
         self.images = lru_cache(KEPT)(self._images)
         self.size = self.read(0).clean.shape[0]
         names = "\n".join(f"{gt.relative_to(folder)} {k}" for gt, k in self.index)
         self.identity = sha256(names.encode())
 
     def infos(self) -> list[PairInfo]:
-        """Take the first part of a folder's name (000195_02_02) as the patient."""
+        """Return the descriptions; the patient is the first part of a folder's name (000195_02_02)."""
         found = []
         for gt, k in self.index:
             place = gt.parent.relative_to(self.folder)
@@ -145,22 +146,22 @@ class BenchmarkPairs:
         clean, corrupted, li = (image[rows, columns] for image in whole)
         return Pair(clean, corrupted, li, pair.metal[rows, columns])
 
-    def sinogram(self, index: int) -> NDArray[np.float32] | None:
+    def sinogram(self, index: int) -> Image | None:
         gt, k = self.index[index]
         return read_pair(gt, k, self.masks).sinogram
 
-    def clean_sinogram(self, index: int) -> NDArray[np.float32] | None:
+    def clean_sinogram(self, index: int) -> Image | None:
         return read_clean_sinogram(self.index[index][0])
 
-    def pixel_mm(self, index: int) -> float | None:  # noqa: ARG002 the protocol makes all patients the same width
+    def pixel_mm(self, index: int) -> float | None:  # noqa: ARG002 all patients have the same width
         return None
 
     def verify(self) -> None:
-        """Refuse a folder with a file that is missing; published folders have no hashes."""
+        """Refuse missing files; published folders have no hashes."""
         for gt, k in self.index:
             for path in (gt, gt.parent / f"{k}.h5"):
                 if not path.is_file():
-                    raise InputRefused(f"{path}: no such file, though the list names it")
+                    raise InputRefused(f"{path}: no such file, but it is in the list")
 
 
 def _lists(folder: Path) -> list[str]:
@@ -176,9 +177,9 @@ def _read_masks(path: Path) -> NDArray[np.uint8]:
     try:
         masks = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise InputRefused(f"{path}: is not an array file that can be read ({error})") from error
+        raise InputRefused(f"{path}: cannot be read as .npy ({error})") from error
     if masks.ndim != 3 or masks.dtype.kind not in "bu":
-        raise InputRefused(f"{path}: holds {masks.dtype} of shape {masks.shape}; masks are H x W x n, 0 or 1")
+        raise InputRefused(f"{path}: contains {masks.dtype} of shape {masks.shape}; H x W x n of 0 and 1 are needed")
     return np.asarray(masks, np.uint8)
 
 
@@ -190,16 +191,16 @@ def open_pairs(folder: Path, splits: Sequence[str] = ()) -> PairSet:
 
 
 def some_of(total: int, count: int) -> list[int]:
-    """Choose `count` of `total` pairs at random, always the same; in order. 0 means all.
+    """Choose `count` of `total` pairs at random with a fixed seed, in order; 0 chooses all.
 
-    Evenly spaced ones would take the same mask of every slice.
+    Evenly spaced pairs would use the same mask of every slice.
     """
     wanted = min(count, total) if count else total
     return sorted(int(i) for i in np.random.default_rng(0).permutation(total)[:wanted])
 
 
 def marks(sets: Iterable[PairSet]) -> tuple[str, ...]:
-    """Return a mark for every patient: it tells whether two are the same, and not who."""
+    """Return the mark of every patient: a hash that identifies patients without their IDs."""
     patients = {info.patient for pairs in sets for info in pairs.infos()}
     return tuple(sorted(mark(patient) for patient in patients))
 
@@ -210,7 +211,7 @@ def mark(patient: str) -> str:
 
 
 def check_apart(train: Iterable[PairSet], held_out: Iterable[PairSet]) -> None:
-    """Refuse a patient who is trained on and held out."""
+    """Refuse patients that are both trained on and held out."""
     seen = {info.patient for pairs in train for info in pairs.infos()}
     for pairs in held_out:
         for info in pairs.infos():

@@ -1,4 +1,4 @@
-"""What to simulate: the settings of a data set, and the pairs of one slice that follow from them."""
+"""The settings of a data set, and the simulation of the pairs of a slice."""
 
 from __future__ import annotations
 
@@ -29,59 +29,58 @@ LAYOUTS = ("store", "benchmark")
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings of a data set; together with the slices they decide every byte of it."""
+    """Settings of a data set; with the slices they determine every byte of it."""
 
     protocol: str = "syndeeplesion"
     seed: int = 0
     pairs: int = 4
-    """Pairs made of every slice."""
+    """Pairs per slice."""
     size: int = 416
     kinds: tuple[str, ...] = tuple(KINDS)
-    """Implants by formula that are drawn from."""
+    """Kinds of implants to draw from."""
     shapes: str = ""
-    """File of shapes that are scaled, turned and placed as well."""
+    """File of additional shapes, scaled and placed at random."""
     masks: str = ""
-    """File of masks that are used as they are, one after the other, instead of drawn implants."""
+    """File of masks that replace random implants: mask k in pair k."""
     material: str = ""
-    """Metal of all implants; without it titanium in the benchmark's protocol, elsewhere what each is made of."""
+    """Metal of all implants; by default titanium in the benchmark's protocol, else that of each kind."""
     layout: str = "store"
     sinograms: bool = False
-    """Keep sinograms in the store; methods that need raw data can then be evaluated on it."""
-
+    """Store sinograms, for methods that need raw data."""
     found: float = 0.0
-    """Share of the pairs whose metal is what `reduce` would find in the image, not where it was put."""
+    """Share of the pairs with the metal detected by `reduce` instead of the true metal."""
     tracefit: bool = False
-    """Keep images after a trace fit as well, for networks that begin with them."""
+    """Store trace-fit images, for networks that start from them."""
 
     def __post_init__(self) -> None:
         if self.found and self.protocol != "clinical":
-            raise ConfigError("metal is found in images of the clinical protocol; the benchmark's knows where it is")
+            raise ConfigError("detected metal needs the clinical protocol; the benchmark uses the true metal")
         if self.protocol not in PROTOCOLS:
-            raise ConfigError(f"no protocol {self.protocol!r}; there are {', '.join(PROTOCOLS)}")
+            raise ConfigError(f"protocol is {self.protocol!r}; choose one of {', '.join(PROTOCOLS)}")
         if self.layout not in LAYOUTS:
-            raise ConfigError(f"no layout {self.layout!r}; there are {', '.join(LAYOUTS)}")
+            raise ConfigError(f"layout is {self.layout!r}; choose one of {', '.join(LAYOUTS)}")
         if self.layout == "benchmark" and self.tracefit:
-            raise ConfigError("the benchmark's layout has no place for images after a trace fit; use the store")
+            raise ConfigError("the benchmark's layout cannot store trace-fit images; use the store layout")
         if self.layout == "benchmark" and self.protocol != "syndeeplesion":
-            raise ConfigError("the benchmark's layout holds its own protocol only; use the store for the clinical one")
+            raise ConfigError("the benchmark's layout needs protocol syndeeplesion; use the store layout")
         if self.material and self.material not in METALS:
-            raise ConfigError(f"no metal {self.material!r}; there are {', '.join(METALS)}")
+            raise ConfigError(f"no metal {self.material!r}; choose one of {', '.join(METALS)}")
         if self.masks and (self.shapes or self.kinds != tuple(KINDS)):
-            raise ConfigError("masks are used instead of implants and shapes; leave out one or the other")
+            raise ConfigError("masks replace implants and shapes; give one or the other")
         check_limits(self, {"pairs": (1, 1000), "size": (64, 2048), "seed": (0, 2**63 - 1), "found": (0.0, 1.0)})
         unknown = sorted(set(self.kinds) - KINDS.keys())
         if unknown:
-            raise ConfigError(f"no implant {unknown[0]!r}; there are {', '.join(KINDS)}")
+            raise ConfigError(f"no implant {unknown[0]!r}; choose from {', '.join(KINDS)}")
 
     @property
     def keeps_sinograms(self) -> bool:
         return self.sinograms or self.layout == "benchmark"
 
     def identity(self) -> dict[str, Any]:
-        """Return the settings as they go into plan and manifest: files by hash, not by name."""
+        """Return the settings for plan and manifest, with files by hash."""
         known: dict[str, Any] = asdict(self) | {"kinds": list(self.kinds)}
         if not self.found:
-            del known["found"]  # stores of earlier versions do not name it
+            del known["found"]
         if not self.tracefit:
             del known["tracefit"]
         for name in ("shapes", "masks"):
@@ -94,7 +93,7 @@ class Recipe:
         return read_shapes(Path(self.shapes)) if self.shapes else ()
 
     def fixed_masks(self) -> list[Mask]:
-        """Read the masks that are used as they are: mask k for pair k of every slice, at the size of the slices."""
+        """Read the masks and resize them to the slices: mask k is used in pair k of every slice."""
         if not self.masks:
             return []
         from acdnet.data.benchmark import resize_mask
@@ -102,12 +101,12 @@ class Recipe:
         found = read_shapes(Path(self.masks), cut=False)
         if len(found) < self.pairs:
             raise InputRefused(
-                f"{self.masks}: has {len(found)} masks; {self.pairs} pairs a slice need as many (--pairs)"
+                f"{self.masks}: has {len(found)} masks, but {self.pairs} pairs per slice need as many; reduce --pairs"
             )
         made = []
         for k, mask in enumerate(found[: self.pairs]):
             if mask.shape[0] != mask.shape[1]:
-                raise InputRefused(f"{self.masks}: mask {k} is {mask.shape}; masks are squares that cover the slice")
+                raise InputRefused(f"{self.masks}: mask {k} is {mask.shape}; masks must be squares of the whole slice")
             try:
                 made.append(checked_metal(resize_mask(mask, self.size)))
             except InputRefused as error:
@@ -117,20 +116,20 @@ class Recipe:
 
 @dataclass(frozen=True)
 class MadeSlice:
-    """All pairs of a slice, and what is said of them in the manifest."""
+    """All pairs of a slice, and their description for the manifest."""
 
     raw: Slice
     pixel_mm: float
     pairs: list[Simulation]
     implants: list[Implant]
     without_metal: tuple[Any, Any] | None
-    """Sinogram and reconstruction without metal, where sinograms of the benchmark's protocol are kept."""
+    """Sinogram and reconstruction without metal, if sinograms of the benchmark's protocol are stored."""
     fitted: list[Image] = field(default_factory=list)
-    """The pairs after a trace fit, where that is wanted."""
+    """The trace-fit images, if stored."""
 
 
 def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Mask, ...], masks: list[Mask]) -> MadeSlice:
-    """Simulate the pairs of a slice; what is random depends on the seed, the slice's name and the pair's number."""
+    """Simulate the pairs of a slice; random numbers depend on the seed, the name of the slice and the pair."""
     try:
         raw = ref.read()
         hu, pixel_mm = squared(raw, recipe.size)

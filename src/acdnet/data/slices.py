@@ -1,4 +1,4 @@
-"""Clean slices of a source: whose they are, in which split, and how to read them when they are needed."""
+"""Clean slices of a source: patient, split, and how to read them."""
 
 from __future__ import annotations
 
@@ -8,51 +8,50 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
 from acdnet.io.slices import Slice
 from acdnet.limits import check_pixel_mm
-from acdnet.units import AIR_HU
+from acdnet.units import AIR_HU, Image
 
 SPLITS = ("train", "val", "test")
 SHARES = (0.8, 0.1, 0.1)
-"""Shares of the patients in the splits, where the source does not say."""
+"""Shares of the patients in the splits, if the source has no splits."""
 
 
 @dataclass(frozen=True)
 class SliceRef:
-    """One slice: whose it is, what it is called, and how to read it. Names tell nothing about a patient."""
+    """A slice of a patient, and how to read it. Names contain no patient data."""
 
     name: str
     patient: str
     split: str
     read: Callable[[], Slice]
     notes: dict[str, str] = field(default_factory=dict)
-    """Licence, origin, region: what the source says of it."""
+    """Licence, origin and region, as stated by the source."""
     kinds: tuple[str, ...] = ()
-    """Implants that are found there, where the source knows."""
+    """Implants that occur in the slice, if known."""
     place: str = ""
-    """The file it comes from: for messages only, since names of files may name patients."""
+    """The file, for messages only, since file names may contain names of patients."""
     identity: str = ""
-    """What tells a changed source from the same one without reading it."""
+    """Detects a changed source without reading it."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The slices of a source, and how many other files were passed over, by reason."""
+    """The slices of a source, and the number of unused files by reason."""
 
     slices: list[SliceRef]
     passed_over: dict[str, int] = field(default_factory=dict)
 
 
-def squared(slice_: Slice, size: int) -> tuple[NDArray[np.float32], float]:
+def squared(slice_: Slice, size: int) -> tuple[Image, float]:
     """Resample to square pixels and pad with air to size x size; return that and the pixel size in mm."""
     hu = slice_.hu
     if not np.isfinite(hu).all():
         raise InputRefused(f"{int((~np.isfinite(hu)).sum())} values are not finite")
     if hu.ndim != 2 or hu.size == 0:
-        raise InputRefused(f"the slice has the shape {hu.shape}; it must be a picture")
+        raise InputRefused(f"the slice has the shape {hu.shape}; it must be H x W")
     check_pixel_mm(slice_.spacing_mm)
     sides = [count * mm for count, mm in zip(hu.shape, slice_.spacing_mm, strict=True)]
     pixel_mm = max(sides) / size
@@ -69,7 +68,7 @@ def squared(slice_: Slice, size: int) -> tuple[NDArray[np.float32], float]:
 
 
 def assign_splits(patients: list[str]) -> dict[str, str]:
-    """Deal patients out to train, val and test; the same patients are always dealt the same way."""
+    """Assign patients to train, val and test, always in the same way."""
     ordered = sorted(set(patients), key=lambda name: hashlib.sha256(name.encode()).digest())
     ends = np.cumsum(SHARES)
     return {
@@ -80,6 +79,6 @@ def assign_splits(patients: list[str]) -> dict[str, str]:
 
 @lru_cache(maxsize=65536)
 def pseudonym(*texts: str) -> str:
-    """Return a name that is always the same for the same texts, and slow to guess them from (scrypt)."""
-    told = "\0".join(texts).encode(errors="replace")
-    return hashlib.scrypt(told, salt=b"acdnet pseudonym", n=2**14, r=8, p=1, dklen=6).hex()
+    """Return a reproducible name from which the texts are slow to guess (scrypt)."""
+    secret = "\0".join(texts).encode(errors="replace")
+    return hashlib.scrypt(secret, salt=b"acdnet pseudonym", n=2**14, r=8, p=1, dklen=6).hex()

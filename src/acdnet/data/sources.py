@@ -1,10 +1,11 @@
-"""Where clean slices come from: DICOM, NIfTI, 16-bit PNG with an index, or phantoms."""
+"""Sources of clean slices: DICOM, NIfTI, 16-bit PNG with an index, or phantoms."""
 
 from __future__ import annotations
 
 import csv
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -24,9 +25,9 @@ LARGEST_INDEX = 64 * 2**20
 
 
 def open_source(source: str, count: int = 60, seed: int = 0, exclude: Sequence[str] = ()) -> Source:
-    """List the slices of a source; `phantom` makes `count` patients from a seed.
+    """List the slices of a source; `phantom` simulates `count` patients from a seed.
 
-    `exclude` names patients to leave out, PATIENT or PATIENT@SPLIT. A patient in two splits is refused.
+    `exclude` lists patients to leave out, PATIENT or PATIENT@SPLIT. A patient in two splits is refused.
     """
     found = _list(source, count, seed)
     unknown = [name for name in exclude if not any(_is_named(ref, name) for ref in found.slices)]
@@ -40,7 +41,7 @@ def open_source(source: str, count: int = 60, seed: int = 0, exclude: Sequence[s
         if (first := seen.setdefault(ref.patient, ref.split)) != ref.split:
             raise InputRefused(
                 f"{source}: patient {ref.patient} is in {first} and in {ref.split}; "
-                f"leave one out with --exclude {ref.patient}@{first} or --exclude {ref.patient}@{ref.split}"
+                f"exclude one with --exclude {ref.patient}@{first} or --exclude {ref.patient}@{ref.split}"
             )
     return Source(_with_unique_names(kept), found.passed_over)
 
@@ -50,9 +51,7 @@ def _is_named(ref: SliceRef, name: str) -> bool:
 
 
 def _with_unique_names(slices: list[SliceRef]) -> list[SliceRef]:
-    """Tell slices apart that would have the same name (a/b.png and a-b.png)."""
-    from dataclasses import replace
-
+    """Make equal names unique (a/b.png and a-b.png)."""
     times = Counter(ref.name for ref in slices)
     return [replace(ref, name=f"{ref.name}-{pseudonym(ref.place)}") if times[ref.name] > 1 else ref for ref in slices]
 
@@ -60,11 +59,11 @@ def _with_unique_names(slices: list[SliceRef]) -> list[SliceRef]:
 def _list(source: str, count: int, seed: int) -> Source:
     if source == "phantom":
         if count < 1:
-            raise InputRefused(f"{count} phantoms are wanted; at least one is needed")
+            raise InputRefused(f"the number of phantoms is {count}; it must be at least 1")
         return Source(phantom_slices(count, seed))
     path = Path(source)
     if not path.exists():
-        raise InputRefused(f"{source}: no such file or folder, and not the word 'phantom'")
+        raise InputRefused(f"{source}: no such file or folder; use phantom for simulated slices")
     if path.is_file() and path.name == INDEX:
         path = path.parent
     if (path / INDEX).is_file():
@@ -75,15 +74,15 @@ def _list(source: str, count: int, seed: int) -> Source:
 
     found = dicom_slices(path)
     if not found.slices:
-        there = ", ".join(f"{number} {reason}" for reason, number in found.passed_over.items()) or "no file at all"
+        there = ", ".join(f"{number} {reason}" for reason, number in found.passed_over.items()) or "no files"
         raise InputRefused(
-            f"{path}: no CT slice found ({there}); DICOM, NIfTI (.nii, .nii.gz) or PNGs with an {INDEX} are read"
+            f"{path}: no CT slices found ({there}); give DICOM, NIfTI (.nii, .nii.gz) or PNGs with an {INDEX}"
         )
     return found
 
 
 def phantom_slices(count: int, seed: int) -> list[SliceRef]:
-    """List phantoms, every one a patient of its own, the sites in turn."""
+    """List phantoms, each of another patient, alternating between the sites."""
     from acdnet.physics.phantom import SITES
 
     sites = sorted(SITES)
@@ -105,24 +104,24 @@ def _read_phantom(site: str, seed: int, number: int) -> Slice:
 
 
 def indexed_slices(folder: Path) -> list[SliceRef]:
-    """List the PNGs of an index with the columns file, patient, pixel_mm and, if it has them, split and notes.
+    """List the PNGs of an index with the columns file, patient, pixel_mm and, optionally, split and notes.
 
-    A file that is named twice, with the same patient, split and pixel size, is used once.
+    Duplicate rows with the same patient, split and pixel size are used once.
     """
     index = folder / INDEX
     rows = _read_index(index)
     dealt = assign_splits([row["patient"] for row in rows])
     slices, seen = [], dict[str, tuple[str, ...]]()
     for row in rows:
-        said = tuple(row.get(key, "") for key in ("patient", "split", "pixel_mm"))
+        values = tuple(row.get(key, "") for key in ("patient", "split", "pixel_mm"))
         if row["file"] in seen:
-            if seen[row["file"]] != said:
-                raise InputRefused(f"{index}: says two things of {row['file']}: {seen[row['file']]}, {said}")
+            if seen[row["file"]] != values:
+                raise InputRefused(f"{index}: {row['file']} has different rows: {seen[row['file']]}, {values}")
             continue
-        seen[row["file"]] = said
+        seen[row["file"]] = values
         path = folder / row["file"]
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise InputRefused(f"{index}: names a file outside its folder: {row['file']!r}")
+            raise InputRefused(f"{index}: contains a file outside its folder: {row['file']!r}")
         try:
             pixel_mm = float(row["pixel_mm"])
         except ValueError:
@@ -143,12 +142,12 @@ def _read_index(path: Path) -> list[dict[str, str]]:
         reader = csv.DictReader(StringIO(text), skipinitialspace=True)
         rows: list[dict[str, Any]] = list(reader)
     except csv.Error as error:
-        raise InputRefused(f"{path}: is not a table that can be read ({error})") from error
+        raise InputRefused(f"{path}: cannot be read as CSV ({error})") from error
     if not rows or not needed <= set(rows[0]):
-        raise InputRefused(f"{path}: must have the columns {', '.join(sorted(needed))}, and a row for each slice")
+        raise InputRefused(f"{path}: must have the columns {', '.join(sorted(needed))} and one row per slice")
     for number, row in enumerate(rows, 2):
         if any(not isinstance(row.get(key), str) or "\0" in row[key] for key in needed) or not row["file"]:
-            raise InputRefused(f"{path}: line {number} is not complete")
+            raise InputRefused(f"{path}: line {number} is incomplete")
     return [{key: value or "" for key, value in row.items() if isinstance(key, str)} for row in rows]
 
 
@@ -162,7 +161,7 @@ def _nifti_files(path: Path) -> list[Path]:
 
 
 def nifti_slices(volumes: list[Path]) -> list[SliceRef]:
-    """List the axial slices of NIfTI volumes; every volume is a patient of its own."""
+    """List the axial slices of NIfTI volumes; every volume is another patient."""
     patients = {path: pseudonym(path.name, str(path.stat().st_size)) for path in volumes}
     dealt = assign_splits(list(patients.values()))
     slices = []

@@ -1,18 +1,18 @@
-"""The compact store: one file per slice with all its pairs, in 16 bits, so that training reads patches at disk speed.
+"""The compact store: one file per slice with all its pairs, in 16 bits, for fast reading of patches.
 
-    folder/manifest.json            what is in it, with hashes; written last, so a store without it is not finished
+    folder/manifest.json            the content with hashes; written last, so a store without it is unfinished
     folder/slices/<name>.safetensors
         clean      H x W        int16   the slice without metal
         corrupted  n x H x W    int16   with each of n implants
         li         n x H x W    int16   after linear interpolation
-        tracefit   n x H x W    int16   after a trace fit, only where asked for
-        metal      n x bits     uint8   where the metal is, eight pixels a byte
-        implant    n x bits     uint8   where it truly is, only in stores whose metal was found in the images
-        sinogram   n x views x bins  uint16   only where asked for
-        clean_sinogram  views x bins uint16   without metal, as measured; with it in the benchmark's protocol
+        tracefit   n x H x W    int16   after a trace fit, optional
+        metal      n x bits     uint8   metal mask, eight pixels per byte
+        implant    n x bits     uint8   true metal, in stores with detected metal
+        sinogram   n x views x bins  uint16   optional
+        clean_sinogram  views x bins uint16   measured without metal, with `sinogram` in the benchmark's protocol
 
-An int16 c means c / 4 + 1600 HU (-6592 to 9792 HU; what lies outside is cut off, and only metal does). A uint16 c
-means the line integral c / 4096 - 1.
+An int16 c encodes c / 4 + 1600 HU (-6592 to 9792 HU; only metal is clipped). A uint16 c encodes the line integral
+c / 4096 - 1.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from safetensors.numpy import save
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
 from acdnet.physics.scanner import Simulation
+from acdnet.units import Image, Mask
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -43,32 +44,32 @@ LARGEST_FILE = 2 * 2**30
 
 
 def encode_hu(hu: NDArray[Any]) -> NDArray[np.int16]:
-    """Pack HU into 16 bits, values outside the range at its ends."""
+    """Encode HU in 16 bits, clipped to the range."""
     return np.clip(np.round((hu - HU_OFFSET) / HU_STEP), -32768, 32767).astype(np.int16)
 
 
-def decode_hu(packed: NDArray[np.int16]) -> NDArray[np.float32]:
-    """Return the HU that 16 bits stand for."""
+def decode_hu(packed: NDArray[np.int16]) -> Image:
+    """Decode HU."""
     return packed.astype(np.float32) * np.float32(HU_STEP) + np.float32(HU_OFFSET)
 
 
 def encode_lines(lines: NDArray[Any]) -> NDArray[np.uint16]:
-    """Pack line integrals into 16 bits."""
+    """Encode line integrals in 16 bits."""
     return np.clip(np.round((lines - LINE_OFFSET) / LINE_STEP), 0, 65535).astype(np.uint16)
 
 
-def decode_lines(packed: NDArray[np.uint16]) -> NDArray[np.float32]:
-    """Return the line integrals that 16 bits stand for."""
+def decode_lines(packed: NDArray[np.uint16]) -> Image:
+    """Decode line integrals."""
     return packed.astype(np.float32) * np.float32(LINE_STEP) + np.float32(LINE_OFFSET)
 
 
 def pack_slice(
     pairs: Sequence[Simulation],
     sinograms: bool,
-    clean_sinogram: NDArray[np.float32] | None = None,
-    fitted: Sequence[NDArray[np.float32]] = (),
+    clean_sinogram: Image | None = None,
+    fitted: Sequence[Image] = (),
 ) -> bytes:
-    """Return the file of a slice with its pairs; `fitted` are these after a trace fit, all or none."""
+    """Return the file of a slice with its pairs; `fitted` are their trace-fit images, for all pairs or none."""
     if fitted and len(fitted) != len(pairs):
         raise ValueError(f"{len(fitted)} images after a trace fit for {len(pairs)} pairs")
     arrays: dict[str, NDArray[Any]] = {
@@ -91,23 +92,23 @@ def pack_slice(
 
 @dataclass(frozen=True)
 class Pair:
-    """A slice without and with metal, and after LI, in HU.
+    """A slice without metal, with metal, and after LI, in HU.
 
-    Where an implant is not among the metal that was found, the image as it came is what remains, and so the truth.
+    Undetected implants stay in the image, so `clean` contains them.
     """
 
-    clean: NDArray[np.float32]
-    corrupted: NDArray[np.float32]
-    li: NDArray[np.float32]
-    metal: NDArray[np.bool_]
-    tracefit: NDArray[np.float32] | None = field(default=None, kw_only=True)
-    """After a trace fit, where that was kept."""
+    clean: Image
+    corrupted: Image
+    li: Image
+    metal: Mask
+    tracefit: Image | None = field(default=None, kw_only=True)
+    """After a trace fit, if stored."""
 
-    def first(self, name: str) -> NDArray[np.float32]:
-        """Return the image that a network begins with."""
+    def first(self, name: str) -> Image:
+        """Return the image from which a network starts."""
         found = {"li": self.li, "tracefit": self.tracefit}[name]
         if found is None:
-            raise InputRefused("has no images after a trace fit; stores of `acdnet simulate --tracefit` have them")
+            raise InputRefused("has no images after a trace fit; simulate it with --tracefit")
         return found
 
 
@@ -118,19 +119,19 @@ class Store:
         self.folder = folder = Path(folder)
         self.manifest = read_manifest(folder)
         if self.manifest.get("layout", "store") != "store":
-            raise InputRefused(f"{folder}: holds files of the benchmark, not a store")
+            raise InputRefused(f"{folder}: contains files of the benchmark, not a store")
         self.slices: list[dict[str, Any]] = self.manifest["slices"]
         self.size = int(self.manifest["size"])
 
     def select(self, split: str) -> list[tuple[int, int]]:
-        """List (slice, pair) of a split; refuse a store whose patients are in two splits."""
+        """List (slice, pair) of a split; refuse patients in two splits."""
         check_patients(self.slices, self.folder)
         return [
             (n, k) for n, entry in enumerate(self.slices) if entry["split"] == split for k in range(len(entry["pairs"]))
         ]
 
     def pair(self, n: int, k: int, rows: slice = slice(None), columns: slice = slice(None)) -> Pair:
-        """Read pair k of slice n, or the given rows and columns of it."""
+        """Read pair k of slice n, or some of its rows and columns."""
         file = self._open(n)
         metal = self._mask(file, "metal", k)[rows, columns]
         clean = file.get_slice("clean")[rows, columns]
@@ -142,27 +143,27 @@ class Store:
             fitted = decode_hu(file.get_slice("tracefit")[k, rows, columns])
         return Pair(decode_hu(clean), decode_hu(corrupted), decode_hu(li), metal, tracefit=fitted)
 
-    def _mask(self, file: Any, name: str, k: int) -> NDArray[np.bool_]:
+    def _mask(self, file: Any, name: str, k: int) -> Mask:
         bits = np.unpackbits(file.get_slice(name)[k], count=self.size**2)
         return bits.reshape(self.size, self.size).astype(bool)
 
-    def sinogram(self, n: int, k: int) -> NDArray[np.float32] | None:
-        """Read the measured sinogram of a pair; None where the store was made without."""
+    def sinogram(self, n: int, k: int) -> Image | None:
+        """Read the measured sinogram of a pair; None if the store has none."""
         file = self._open(n)
         return decode_lines(file.get_slice("sinogram")[k]) if "sinogram" in file.keys() else None  # noqa: SIM118
 
-    def clean_sinogram(self, n: int) -> NDArray[np.float32] | None:
-        """Read what would be measured without metal; None where the store does not have it."""
+    def clean_sinogram(self, n: int) -> Image | None:
+        """Read the sinogram without metal; None if the store has none."""
         file = self._open(n)
         there = "clean_sinogram" in file.keys()  # noqa: SIM118
         return decode_lines(file.get_tensor("clean_sinogram")) if there else None
 
     def verify(self, which: Collection[int] | None = None) -> None:
-        """Compare files with their hashes: those of some slices, or all."""
+        """Compare the files of some or all slices with their hashes."""
         for entry in (self.slices[n] for n in (range(len(self.slices)) if which is None else which)):
             data = read_limited(self.folder / entry["file"], LARGEST_FILE)
             if sha256(data) != entry["sha256"]:
-                raise InputRefused(f"{self.folder / entry['file']}: is not the file of the manifest (hash differs)")
+                raise InputRefused(f"{self.folder / entry['file']}: does not match the manifest (hash differs)")
 
     def _open(self, n: int) -> Any:
         return _open_file(self.folder / self.slices[n]["file"])
@@ -173,18 +174,18 @@ def _open_file(path: Path) -> Any:
     try:
         return safe_open(path, "np")
     except (OSError, SafetensorError) as error:
-        raise InputRefused(f"{path}: the store misses this file, or it is damaged ({error})") from error
+        raise InputRefused(f"{path}: the store misses this file, or the file is damaged ({error})") from error
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read and check the manifest of a store."""
     path = folder / MANIFEST
     if folder.is_dir() and not path.exists():
-        raise InputRefused(f"{folder}: has no {MANIFEST}; it is no store, or `acdnet simulate` has not finished it")
+        raise InputRefused(f"{folder}: has no {MANIFEST}; it is no store, or acdnet simulate has not finished")
     try:
         manifest = json.loads(read_limited(path, LARGEST_MANIFEST))
     except (ValueError, RecursionError) as error:
-        raise InputRefused(f"{path}: is not JSON ({error})") from error
+        raise InputRefused(f"{path}: is not valid JSON ({error})") from error
     if (
         not isinstance(manifest, dict)
         or manifest.get("format") != FORMAT
@@ -192,20 +193,20 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     ):
         raise InputRefused(f"{path}: is not a manifest of format {FORMAT}")
     if not isinstance(manifest.get("size"), int):
-        raise InputRefused(f"{path}: does not say the size of its slices")
+        raise InputRefused(f"{path}: has no size of the slices")
     wanted = {"file": str, "sha256": str, "patient": str, "split": str, "pairs": list}
     for entry in manifest["slices"]:
         if not isinstance(entry, dict) or not all(isinstance(entry.get(key), kind) for key, kind in wanted.items()):
             raise InputRefused(f"{path}: an entry lacks one of {', '.join(wanted)}")
         if not (folder / entry["file"]).resolve().is_relative_to(folder.resolve()):
-            raise InputRefused(f"{path}: names a file outside the store: {entry['file']!r}")
+            raise InputRefused(f"{path}: contains a file outside the store: {entry['file']!r}")
     return manifest
 
 
 def check_patients(slices: list[dict[str, Any]], where: Path) -> None:
-    """Refuse a patient who is in two splits."""
+    """Refuse patients in two splits."""
     seen: dict[str, str] = {}
     for entry in slices:
         split = seen.setdefault(entry["patient"], entry["split"])
         if split != entry["split"]:
-            raise InputRefused(f"{where}: a patient ({entry['patient']}) is in {split} and in {entry['split']}")
+            raise InputRefused(f"{where}: patient {entry['patient']} is in {split} and in {entry['split']}")

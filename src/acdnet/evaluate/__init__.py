@@ -1,1 +1,1 @@
-"""Scores and what is made of them."""
+"""Metrics, statistics, tables and figures."""

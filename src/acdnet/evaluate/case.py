@@ -1,4 +1,4 @@
-"""A pair as evaluation sees it: the truth, and the slice as methods receive it."""
+"""A pair to evaluate: the truth, and the slice as methods receive it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from acdnet.physics.projector import project
 
 @dataclass(frozen=True)
 class Case:
-    """One pair, and what else is known of it."""
+    """A pair with its protocol, pixel size and sinogram."""
 
     info: PairInfo
     pair: Pair
@@ -29,7 +29,7 @@ class Case:
 
     @classmethod
     def read(cls, pairs: PairSet, index: int) -> Case:
-        """Read a pair of a set."""
+        """Read a pair from a set."""
         pair = pairs.read(index)
         return cls(pairs.infos()[index], pair, pairs.protocol, pairs.pixel_mm(index), pairs.sinogram(index))
 
@@ -40,15 +40,15 @@ class Case:
     def measurement(self, device: torch.device | str = "cpu") -> Measurement:
         """Return the slice as methods receive it.
 
-        In the benchmark's protocol it comes with raw data and with its LI image. In the clinical one it comes alone:
-        the LI image of a store is of an image that was not yet rounded.
+        In the benchmark's protocol it has raw data and its LI image. In the clinical protocol it has neither: the LI
+        image of a store was computed before the image was rounded.
         """
         image, metal, device = self.pair.corrupted, self.pair.metal, torch.device(device)
         scanner = FanBeam.of(len(image), self.pixel_mm)
         mm = 10 * scanner.pixel_cm
         if self.protocol != BENCHMARK:
             if self.pixel_mm is None:
-                raise InputRefused(f"{self.info.name}: the pixel size is not known")
+                raise InputRefused(f"{self.info.name}: the pixel size is unknown")
             return Measurement(image, metal, (mm, mm), scanner=scanner, device=device)
         given = {"li": self.pair.li}
         if self.sinogram is None and self.pair.tracefit is not None:

@@ -1,4 +1,4 @@
-"""Figures as the paper has them: panels with scores, stages, the dictionary, scores against metal size."""
+"""The figures of the paper: panels with scores, stages, the dictionary, scores by metal size."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -15,7 +14,7 @@ from acdnet.evaluate.case import Case
 from acdnet.evaluate.metrics import score
 from acdnet.evaluate.run import Evaluation
 from acdnet.evaluate.size_bins import size_groups
-from acdnet.figures import BACKGROUND, FAINT, INK, caption, save, show
+from acdnet.figures import BACKGROUND, FAINT, INK, caption, new_figure, save, show
 from acdnet.methods.hu_adapter import to_hu
 from acdnet.model.acdnet import Decomposition
 from acdnet.units import HU_CEILING, HU_PER_UNIT
@@ -27,15 +26,15 @@ COLOURS = (
     "#c58af9", "#ff8bcb", "#d7ae8d", "#e8eaed", "#ff6d01", "#46bdc6",
 )  # fmt: skip
 STYLES = ("-", "--", ":")
-"""Of lines, when all colours have been used."""
+"""Line styles, used after all colours."""
 PANELS = 7
-"""Side by side; further methods go below."""
+"""Panels per row."""
 
 
 def draw_panels(evaluation: Evaluation, path: Path) -> None:
-    """Draw each case: truth and every method with its scores, metal in red. Many methods take several rows."""
+    """Draw each case: the truth and every method with its scores, metal in red."""
     names = [one.label for one in evaluation.methods]
-    high = -(-(len(names) + 1) // PANELS)  # rows of a case, as even as they can be
+    high = -(-(len(names) + 1) // PANELS)  # rows per case, evenly filled
     wide = -(-(len(names) + 1) // high)
     figure, axes = _grid(high * len(evaluation.shown), wide, 2.4, 2.75)
     shown = sorted(evaluation.shown, key=lambda one: -one[0].metal_pixels)
@@ -59,9 +58,9 @@ def draw_panels(evaluation: Evaluation, path: Path) -> None:
 
 
 def draw_stages(pair: Pair, found: Decomposition, path: Path) -> None:
-    """Draw image and artifact of every stage, and the truth."""
+    """Draw image and artifact of every stage and of the truth."""
     T = len(found.artifacts)
-    high = -(-(T + 1) // PANELS)  # many stages take several rows, as even as they can be
+    high = -(-(T + 1) // PANELS)  # rows, evenly filled
     wide = -(-(T + 1) // high)
     truth = np.where(pair.metal, 0.0, np.clip(pair.corrupted, None, HU_CEILING) - pair.clean)
     images = [(f"$X^{{({t})}}$", to_hu(found.images[t])) for t in range(1, T + 1)] + [("truth $X$", pair.clean)]
@@ -81,10 +80,9 @@ def draw_stages(pair: Pair, found: Decomposition, path: Path) -> None:
 
 
 def draw_dictionary(D: NDArray[np.float32], found: Decomposition, path: Path) -> None:
-    """Draw the common dictionary, the mixing weights K of an image and the kernels D * K that follow."""
+    """Draw the dictionary D, the mixing weights K of an image, and its kernels D * K."""
     kernels, K = found.kernels[-1][0].numpy(), found.K[-1][0].numpy()
-    figure = Figure(figsize=(12, 5.2), facecolor=BACKGROUND, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(12, 5.2)
     parts: Any = figure.subfigures(1, 3, width_ratios=(1.7, 1.6, 0.8))
     for part, title in zip(
         parts, ("dictionary $D$", "mixing weights $K$ of this image", "kernels $D * K$"), strict=True
@@ -99,13 +97,12 @@ def draw_dictionary(D: NDArray[np.float32], found: Decomposition, path: Path) ->
     axis.set_ylabel("kernel", color=FAINT)
     axis.tick_params(colors=FAINT)
     _tiles(parts[2], kernels, 2)
-    save(figure, path, caption("what the network knows of artifacts, and what it made of it for one image"))
+    save(figure, path, caption("dictionary of all images, and the weights and kernels of one image"))
 
 
 def draw_sizes(evaluation: Evaluation, path: Path) -> None:
     """Plot the mean window PSNR of every method in each group of metal sizes."""
-    figure = Figure(figsize=(9.5, 5), facecolor=BACKGROUND, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(9.5, 5)
     axis: Any = figure.add_subplot(1, 1, 1, facecolor=BACKGROUND)
     groups = size_groups([result.metal_pixels for result in evaluation.results])[::-1]
     for n, one in enumerate(evaluation.methods):
@@ -121,7 +118,7 @@ def draw_sizes(evaluation: Evaluation, path: Path) -> None:
     for spine in axis.spines.values():
         spine.set_color("#30363c")
     figure.legend(loc="outside right upper", facecolor=BACKGROUND, edgecolor="#30363c", labelcolor=INK)
-    save(figure, path, caption("means over groups of equally many cases, by size of the metal"))
+    save(figure, path, caption("means over groups of equal numbers of cases, by metal size"))
 
 
 def _tiles(part: Any, tiles: NDArray[np.float32], columns: int) -> None:
@@ -133,10 +130,9 @@ def _tiles(part: Any, tiles: NDArray[np.float32], columns: int) -> None:
 
 
 def _grid(rows: int, columns: int, width: float, height: float) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(width * columns, height * rows + 0.3), facecolor=BACKGROUND, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(width * columns, height * rows + 0.3)
     engine: Any = figure.get_layout_engine()
-    engine.set(h_pad=0.1)  # superscripts of titles reach higher than is reckoned with
+    engine.set(h_pad=0.1)  # room for superscripts in titles
     axes = figure.subplots(rows, columns, squeeze=False)
     for axis in axes.flat:
         axis.set_xticks([])
@@ -145,5 +141,5 @@ def _grid(rows: int, columns: int, width: float, height: float) -> tuple[Figure,
 
 
 def case_of(evaluation: Evaluation) -> Case:
-    """Return the shown case with the most metal."""
+    """Return the example with the most metal."""
     return max((case for case, _ in evaluation.shown), key=lambda case: case.metal_pixels)

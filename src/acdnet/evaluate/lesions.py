@@ -1,8 +1,8 @@
-"""Lesion retention: does a method keep what matters? Small discs of low contrast are put in, and measured again.
+"""Lesion retention: the share of the contrast of small inserted discs that a method preserves.
 
-A disc of 4 mm and 40 HU is added to the clean slice, and so to the corrupted one: the artifact stays what it was. The
-contrast that a method keeps is what it shows with the disc minus what it shows without, in the disc, over what was
-put in. 1 is perfect; less means that the method took the disc for an artifact.
+A disc of 4 mm and 40 HU is added to the clean and to the corrupted slice, so that the artifact is unchanged. The
+retained contrast is the difference of the results with and without the disc, inside the disc, divided by its contrast.
+1 is perfect; lower values mean that the method mistook the disc for artifact.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NEAR_MM = (8.0, 25.0)
 FAR_MM = 50.0
 SOFT_HU = (-50.0, 150.0)
 BLUR_PIXELS = 0.6
-"""A disc has the edge of a scanner's image."""
+"""Blur of the disc, as by a scanner."""
 ASSUMED_PIXEL_MM = 0.9
-"""For pairs whose pixel size is not known."""
+"""For pairs of unknown pixel size."""
 
 
 @dataclass(frozen=True)
 class Retention:
-    """The share of a disc's contrast that a method kept."""
+    """The share of a disc's contrast that a method preserves."""
 
     case: str
     method: str
@@ -40,7 +40,7 @@ class Retention:
 
 
 def lesion_retention(case: Case, methods: Sequence[Method], rng: np.random.Generator) -> list[Retention]:
-    """Put a disc near metal and one far from it, and one into the slice without metal; measure what is kept of each."""
+    """Measure the retention of a disc near metal, of one far from it, and of one in the slice without metal."""
     found = []
     case = replace(case, sinogram=None, protocol="clinical", pixel_mm=case.pixel_mm or ASSUMED_PIXEL_MM)  # images only
     for subject, places in ((case, ("near", "far")), (without_metal(case), ("no metal",))):
@@ -57,7 +57,7 @@ def lesion_retention(case: Case, methods: Sequence[Method], rng: np.random.Gener
 
 
 def draw_disc(case: Case, place: str, rng: np.random.Generator) -> NDArray[np.float32] | None:
-    """Return a disc in soft tissue, 1 inside and 0 outside; None where there is no room for it."""
+    """Return a disc in soft tissue, 1 inside and 0 outside; None if there is no room."""
     pixel_mm = case.pixel_mm or ASSUMED_PIXEL_MM
     clean, metal = case.pair.clean, case.pair.metal
     smooth = gaussian_filter(clean, 1.0)
@@ -88,7 +88,7 @@ def with_disc(case: Case, disc: NDArray[np.float32]) -> Case:
 
 
 def without_metal(case: Case) -> Case:
-    """Return the clean slice as a case whose mask is empty."""
+    """Return the clean slice as a case without metal."""
     pair = case.pair
     nothing = np.zeros_like(pair.metal)
     return replace(case, pair=Pair(pair.clean, pair.clean, pair.clean, nothing))

@@ -1,8 +1,8 @@
-"""Scores of an image against the truth, without the metal: three conventions, always given together.
+"""Scores of an image against the truth, outside the metal, in three conventions.
 
-`window` is the honest one and our headline. `paper` is that behind the tables of the paper: each image is stretched
-from its own minimum and maximum to 8 bits, so that one bright pixel moves the score by several dB; it serves to
-compare with those tables and for nothing else. `hu` are errors in Hounsfield units by region.
+`window` is the main convention: a fixed window. `paper` is that of the paper's tables: each image is stretched from its
+own minimum and maximum to 8 bits, so that one bright pixel changes the score by several dB; use it only for comparison
+with those tables. `hu` are errors in Hounsfield units by region.
 """
 
 from __future__ import annotations
@@ -13,26 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_fill_holes, correlate1d, distance_transform_edt, uniform_filter
 
-from acdnet.units import mu_from_hu
+from acdnet.units import Image, Mask, mu_from_hu
 
-Image = NDArray[np.float32]
-Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 WINDOW_MU = 0.5
-"""Upper end of the scored window in 1/cm; the lower end is 0 (air)."""
+"""Upper end of the window in 1/cm; the lower end is 0 (air)."""
 
 BODY_HU = -500.0
-"""The body is what lies above, and all that it encloses, such as lungs."""
+"""Threshold of the body, which includes enclosed regions such as lungs."""
 SOFT_TISSUE_HU = (-200.0, 200.0)
 BONE_HU = 200.0
 RING = 10
-"""Width in pixels of the ring round the metal."""
+"""Width of the ring around the metal in pixels."""
 
 SSIM_SIGMA, SSIM_REACH = 1.5, 5
 SSIM_K = (0.01, 0.03)
 SSIM_SIDE = 256
-"""Wang's SSIM makes images smaller until their short side is about this many pixels."""
+"""Wang's SSIM downsamples images to about this many pixels along the short side."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Scores:
     paper_psnr: float
     paper_ssim: float
     rmse: dict[str, float]
-    """HU by region: body, soft, bone, ring."""
+    """In HU by region: body, soft, bone, ring."""
     mae: dict[str, float]
 
 
@@ -64,12 +62,12 @@ def score(hu: Image, truth_hu: Image, metal: Mask) -> Scores:
 
 
 def window_psnr(hu: Image, truth_hu: Image, metal: Mask) -> float:
-    """Peak signal-to-noise ratio in dB of the window 0 .. 0.5 / cm, over all pixels, metal set to zero in both."""
+    """Return the PSNR in dB of the window 0 .. 0.5 / cm over all pixels, metal set to zero in both images."""
     return _psnr(_windowed(hu, metal), _windowed(truth_hu, metal))
 
 
 def regions(truth_hu: Image, metal: Mask) -> dict[str, Mask]:
-    """Return where the errors in HU are taken: body, soft tissue, bone, and a ring round the metal; no metal in any."""
+    """Return the regions of the errors in HU, without metal: body, soft tissue, bone, and a ring around the metal."""
     body = binary_fill_holes((truth_hu > BODY_HU) | metal) & ~metal
     low, high = SOFT_TISSUE_HU
     around = distance_transform_edt(~metal) <= RING if metal.any() else metal
@@ -82,12 +80,12 @@ def regions(truth_hu: Image, metal: Mask) -> dict[str, Mask]:
 
 
 def hu_rmse(hu: Image, truth_hu: Image, region: Mask) -> float:
-    """Root mean square error in HU over a region; NaN where it is empty."""
+    """Return the root mean square error in HU over a region; NaN if it is empty."""
     return float(np.sqrt(np.mean(_difference(hu, truth_hu, region) ** 2))) if region.any() else float("nan")
 
 
 def hu_mae(hu: Image, truth_hu: Image, region: Mask) -> float:
-    """Mean absolute error in HU over a region; NaN where it is empty."""
+    """Return the mean absolute error in HU over a region; NaN if it is empty."""
     return float(np.mean(np.abs(_difference(hu, truth_hu, region)))) if region.any() else float("nan")
 
 
@@ -101,7 +99,7 @@ def _windowed(hu: Image, metal: Mask) -> Floats:
 
 
 def _stretched(hu: Image, metal: Mask) -> Floats:
-    """Stretch an image, metal included, from its own range to 8 bits; then take the metal out."""
+    """Stretch an image, including metal, from its own range to 8 bits; then set the metal to zero."""
     mu = np.clip(mu_from_hu(hu.astype(np.float64)), 0.0, WINDOW_MU)
     low, high = mu.min(), mu.max()
     eight_bits = np.round((mu - low) / max(high - low, 1e-12) * 255.0) / 255.0
@@ -114,7 +112,7 @@ def _psnr(image: Floats, truth: Floats) -> float:
 
 
 def _ssim(image: Floats, truth: Floats) -> float:
-    """Mean structural similarity (Wang 2004): Gaussian of 11 x 11 and sigma 1.5, range 1, where it fits."""
+    """Return the mean structural similarity (Wang 2004): Gaussian of 11 x 11 and sigma 1.5, range 1, valid pixels."""
     c1, c2 = (k**2 for k in SSIM_K)
     a, b = _blur(image), _blur(truth)
     var_a, var_b = _blur(image * image) - a * a, _blur(truth * truth) - b * b
@@ -131,9 +129,9 @@ def _blur(image: Floats) -> Floats:
 
 
 def _made_smaller(image: Floats) -> Floats:
-    """Average and sub-sample as Wang's script does before SSIM, by the factor that suits the size."""
+    """Average and subsample as Wang's script does before SSIM."""
     factor = max(1, int(min(image.shape) / SSIM_SIDE + 0.5))
     if factor == 1:
         return image
-    after = 0 if factor % 2 else -1  # the window of an even filter reaches one pixel further to the right
+    after = 0 if factor % 2 else -1  # an even filter extends one pixel further to the right
     return np.asarray(uniform_filter(image, factor, mode="reflect", origin=after)[::factor, ::factor])

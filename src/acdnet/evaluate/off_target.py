@@ -1,4 +1,4 @@
-"""Is anything touched that need not be? Far from metal, where there is hardly an artifact, nothing should change."""
+"""Needless changes: far from metal, where there is almost no artifact, nothing should change."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ TISSUES = ("soft", "bone")
 
 
 class Change(NamedTuple):
-    """Mean absolute change in HU of so many pixels; NaN of none."""
+    """Mean absolute change in HU and the number of pixels; NaN for no pixels."""
 
     hu: float
     pixels: int
 
 
 def over_slices(changes: Sequence[Change]) -> float:
-    """Return the mean of the slices' means: a few pixels amid streaks count as much as a whole pelvis."""
+    """Return the mean of the slices' means, in which a few pixels count as much as a whole pelvis."""
     found = [change.hu for change in changes if change.pixels]
     return float(np.mean(found)) if found else math.nan
 
 
 def over_pixels(changes: Sequence[Change]) -> float:
-    """Return the mean of all pixels of all slices."""
+    """Return the mean over all pixels of all slices."""
     pixels = sum(change.pixels for change in changes)
     return sum(change.hu * change.pixels for change in changes if change.pixels) / pixels if pixels else math.nan
 
 
 def needless(image: NDArray[np.float32], case: Case) -> dict[str, Change]:
-    """Return how much soft tissue and bone that need no change are changed."""
+    """Measure the change of soft tissue and bone where there is almost no artifact."""
     pair = case.pair
     away = distance_transform_edt(~pair.metal) * (case.pixel_mm or ASSUMED_PIXEL_MM)
     clean = (away > FAR_MM) & (np.abs(pair.corrupted - pair.clean) < ARTIFACT_HU)

@@ -1,4 +1,4 @@
-"""What an evaluation leaves behind: its tables as Markdown, LaTeX, CSV and JSON, and the cases that are shown."""
+"""Write an evaluation: tables as Markdown, LaTeX, CSV and JSON, single scores, and the example images."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from acdnet.files import write_atomically
 
 MARKDOWN, LATEX = ("{}", "**{}**", "*{}*"), ("{}", r"\textbf{{{}}}", r"\textit{{{}}}")
 TERMINAL = ("{}", "[bold]{}[/]", "[italic]{}[/]")
-"""How a number without a rank, the best and the second best are shown."""
+"""Formats of numbers without rank, of the best, and of the second best."""
 UNFINISHED = "unfinished.csv"
-"""Scores of an evaluation that was stopped; the next one in the same folder writes over them."""
+"""Scores of an interrupted evaluation; the next one in the same folder overwrites them."""
 
 
 def marked(cell: list[tuple[str, int]], styles: tuple[str, ...]) -> str:
-    """Return the text of a cell, its numbers marked by their ranks."""
+    """Return the text of a cell with its numbers formatted by rank."""
     return SEPARATOR.join(styles[rank].format(text) for text, rank in cell)
 
 
@@ -54,7 +54,7 @@ def _escaped(text: str) -> str:
 
 
 def write_report(evaluation: Evaluation, kept: list[Retention], out: Path, about: dict[str, Any]) -> list[Path]:
-    """Write all tables in all formats, and every single score."""
+    """Write all tables in all formats, and all single scores."""
     sheets = all_tables(evaluation, kept)
     rows = [result.row() for result in evaluation.results]
     table = StringIO()
@@ -69,7 +69,9 @@ def write_report(evaluation: Evaluation, kept: list[Retention], out: Path, about
         "report.json": json.dumps(
             {
                 **about,
-                "tables": [_as_json(sheet) for sheet in sheets],
+                "tables": [
+                    {"title": one.title, "note": one.note, "columns": one.columns, "rows": one.rows} for one in sheets
+                ],
                 "scores": _finite(rows),
                 "lesions": [asdict(one) for one in kept],
             },
@@ -81,7 +83,7 @@ def write_report(evaluation: Evaluation, kept: list[Retention], out: Path, about
 
 
 def write_unfinished(evaluation: Evaluation, out: Path) -> Path | None:
-    """Keep the single scores of the cases that all methods have, where an evaluation was stopped; None without any."""
+    """Write the scores of an interrupted evaluation for cases scored by all methods; return None if there are none."""
     cases = [len(evaluation.of(one.label)) for one in evaluation.methods]
     rows = [result.row() for result in evaluation.results[: min(cases) * len(cases)]]
     if not rows:
@@ -100,7 +102,7 @@ def _single(rows: list[dict[str, str | float]]) -> str:
 
 
 def write_cases(evaluation: Evaluation, out: Path) -> Path:
-    """Keep the cases that are shown, as every method left them, for the viewer; HU in 16 bits."""
+    """Write the example images of all methods for the viewer; HU in 16 bits."""
     arrays: dict[str, NDArray[Any]] = {}
     for n, (case, images) in enumerate(evaluation.shown):
         for k, one in enumerate(evaluation.methods):
@@ -119,12 +121,8 @@ def _int16(hu: NDArray[Any]) -> NDArray[np.int16]:
     return np.asarray(np.clip(np.rint(hu), -32768, 32767), np.int16)
 
 
-def _as_json(sheet: Sheet) -> dict[str, Any]:
-    return {"title": sheet.title, "note": sheet.note, "columns": sheet.columns, "rows": sheet.rows}
-
-
 def _finite(rows: list[dict[str, str | float]]) -> list[dict[str, str | float | None]]:
-    """JSON knows no NaN."""
+    """Replace NaN, which JSON does not have, by null."""
     return [
         {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
         for row in rows

@@ -1,4 +1,4 @@
-"""Score methods on pairs and keep every single score."""
+"""Score methods on pairs."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ AREAS = ("body", "soft", "bone", "ring")
 
 @dataclass(frozen=True)
 class CaseScores:
-    """The score of one method on one case."""
+    """The scores of one method on one case."""
 
     case: str
     metal_pixels: int
     method: str
     seconds: float
-    """From what is given (raw data, or else the slice) to the result, what networks begin with included."""
+    """From raw data, if there are any, or the slice to the result, including the start images of networks."""
     scores: Scores
     needless: dict[str, Change] = field(default_factory=dict)
-    """Change of tissue that is clean as it is, far from the metal. In the clinical protocol alone: in the
-    benchmark's, slices with and without metal differ everywhere, as only one of them was reconstructed anew."""
+    """Needless changes far from metal, in the clinical protocol only. In the benchmark's, slices with and without metal
+    differ everywhere, because only one of them is a reconstruction."""
     patient: str = ""
 
     def row(self) -> dict[str, str | float]:
-        """Return it flat, for a table of all single scores."""
+        """Return the scores as a flat row."""
         s = self.scores
         hu = {f"{kind}_{area}_hu": getattr(s, kind)[area] for kind in ("rmse", "mae") for area in AREAS}
         window = {"window_psnr": s.window_psnr, "window_ssim": s.window_ssim}
@@ -55,19 +55,19 @@ class CaseScores:
 
 @dataclass
 class Evaluation:
-    """All results, and some images to look at."""
+    """All scores, and example images."""
 
     methods: list[Method]
     results: list[CaseScores] = field(default_factory=list)
     shown: list[tuple[Case, dict[str, NDArray[np.float32]]]] = field(default_factory=list)
 
     def of(self, method: str) -> list[CaseScores]:
-        """Return the results of a method, in the order of the cases."""
+        """Return the scores of a method in the order of the cases."""
         return [result for result in self.results if result.method == method]
 
 
 def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int = 4) -> Iterator[int]:
-    """Score all methods on all pairs, or on `count` of them; yield after each case how many are done."""
+    """Score all methods on all pairs, or on `count` of them; yield the number of finished cases."""
     chosen = some_of(len(pairs.infos()), count)
     infos = pairs.infos()
     by_size = sorted(chosen, key=lambda index: infos[index].metal_pixels or 0)
@@ -81,7 +81,7 @@ def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int =
             image = one(case.measurement(one.device)).image_hu
             seconds = time.perf_counter() - start + (li_seconds if _takes_given_li(one, case) else 0.0)
             if not np.isfinite(image[~case.pair.metal]).all():
-                raise InputRefused(f"{case.info.name}: the result of {one.label} holds values that are not finite")
+                raise InputRefused(f"{case.info.name}: the result of {one.label} contains values that are not finite")
             scores = score(image, case.pair.clean, case.pair.metal)
             needed = needless(image, case) if case.protocol == CLINICAL else {}
             found = CaseScores(case.info.name, case.metal_pixels, one.label, seconds, scores, needed, case.info.patient)
@@ -93,12 +93,12 @@ def evaluate(pairs: PairSet, evaluation: Evaluation, count: int = 0, show: int =
 
 
 def _takes_given_li(method: Method, case: Case) -> bool:
-    """Tell whether a method takes the LI image of the pair instead of computing it."""
+    """Tell whether a method uses the LI image of the pair instead of computing it."""
     return method.starts_from.endswith("LI") or method.name == "li" if case.protocol == BENCHMARK else False
 
 
 def _seconds_of_li(case: Case) -> float:
-    """Time LI from what methods are given: raw data where there are any, else the image."""
+    """Measure the time of LI from raw data, if there are any, or from the image."""
     measurement = replace(case.measurement(), given={})
     if measurement.raw is None:
         measurement = replace(measurement, needs_raw=False)

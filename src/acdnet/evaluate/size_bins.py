@@ -1,4 +1,4 @@
-"""Groups by metal size: five, the largest metal first, as in the tables of the paper."""
+"""Five groups by metal size, largest first, as in the tables of the paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Group:
 
 
 def size_groups(pixels: list[int]) -> list[Group]:
-    """Cut sizes into five groups with equally many cases each; equal sizes stay together."""
+    """Split sizes into five groups with equal numbers of cases; equal sizes stay together."""
     ordered = np.sort(np.asarray(pixels))
     groups: list[Group] = []
     for part in np.array_split(ordered, GROUPS):

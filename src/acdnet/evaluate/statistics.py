@@ -1,4 +1,4 @@
-"""Is a difference more than chance? Paired tests over images, against the best method."""
+"""Paired tests of methods against the best one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.stats import ttest_rel, wilcoxon
 
 @dataclass(frozen=True)
 class Comparison:
-    """p-values of one method against the best; None where there is nothing to test."""
+    """p-values of one method against the best; None if they cannot be computed."""
 
     t_test: float | None
     wilcoxon: float | None
@@ -25,7 +25,7 @@ def by_patient(scores: list[float], patients: list[str]) -> list[float]:
 
 
 def compare(scores: list[float], best: list[float]) -> Comparison:
-    """Test the scores of a method against those of the best on the same images: paired t-test, Wilcoxon signed rank."""
+    """Compare the scores of two methods on the same images: paired t-test and Wilcoxon signed-rank test."""
     difference = np.asarray(scores) - np.asarray(best)
     if len(difference) < 2 or not np.isfinite(difference).all() or np.ptp(difference) == 0:
         return Comparison(None, None)

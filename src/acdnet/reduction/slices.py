@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from acdnet.methods.li import li
 from acdnet.methods.method import Method, Reduction
 from acdnet.physics.measurement import Measurement
 from acdnet.reduction.guard import check_finite, is_saturated, measure_change, why_not_reduced
-from acdnet.reduction.slice_report import UNCHANGED, SliceReport, passed_through, reduced
+from acdnet.reduction.slice_report import PASSED, REDUCED, UNCHANGED, SliceReport
 from acdnet.units import TWELVE_BITS_HU
 
 OUTSIDE_FIELD_HU, NO_TISSUE_HU = -1100.0, -900.0
@@ -60,7 +60,7 @@ def reduce_slices(tasks: Sequence[SliceTask], method: Method, threshold_hu: floa
         if not pixels:
             results[task.number] = SliceResult(SliceReport(task.number + 1, UNCHANGED))
         elif reason := why_not_reduced(task.slice, task.metal):
-            results[task.number] = SliceResult(passed_through(task.number + 1, pixels, saturated, reason))
+            results[task.number] = SliceResult(SliceReport(task.number + 1, PASSED, pixels, saturated, reason))
         else:
             to_reduce.append(task)
     for task, change, error in _changes(to_reduce, method):
@@ -104,7 +104,8 @@ def _checked(task: SliceTask, change: Change, error: Image | None) -> SliceResul
         change = np.rint(change / slice_.step_hu) * slice_.step_hu
     change = np.where(slice_.fixed, 0.0, change)
     if not np.isfinite(change).all():
-        return SliceResult(passed_through(task.number + 1, pixels, saturated, "the result is not finite"))
+        return SliceResult(SliceReport(task.number + 1, PASSED, pixels, saturated, "the result is not finite"))
     mean_error = None if error is None else float(error[~metal].mean())
-    statistics = measure_change(slice_, metal, change)
-    return SliceResult(reduced(task.number + 1, pixels, saturated, statistics, mean_error), change, error)
+    statistics = asdict(measure_change(slice_, metal, change))
+    report = SliceReport(task.number + 1, REDUCED, pixels, saturated, **statistics, expected_error_hu=mean_error)
+    return SliceResult(report, change, error)

@@ -81,20 +81,14 @@ def _check_explicit(config: TrainConfig, known: NetworkConfig) -> None:
     wanted, given = config.model.network(), config.model
     if not (isinstance(known, ACDNetConfig) and isinstance(wanted, ACDNetConfig)):
         return
-    if known.T > wanted.T and given.T == UNSET:
-        raise ConfigError(f"model.start_from has {known.T} stages; set model.T = {wanted.T} to drop the last ones")
-    if known.coarse > wanted.coarse and given.coarse == UNSET:
-        raise ConfigError(
-            f"model.start_from has {known.coarse} coarse blocks; set model.coarse = {wanted.coarse} to drop the rest"
-        )
-    if known.first != wanted.first and not given.first:
-        raise ConfigError(
-            f"model.start_from starts from {known.first!r}; set model.first to {known.first!r} or {wanted.first!r}"
-        )
-    if known.last != wanted.last and not given.last:
-        raise ConfigError(
-            f"model.start_from has last = {known.last!r}; set model.last to {known.last!r} or {wanted.last!r}"
-        )
+    for name, parts in (("T", "stages"), ("coarse", "coarse blocks")):
+        if getattr(known, name) > (fewer := getattr(wanted, name)) and getattr(given, name) == UNSET:
+            raise ConfigError(
+                f"model.start_from has {getattr(known, name)} {parts}; set model.{name} = {fewer} to drop the last ones"
+            )
+    for name in ("first", "last"):
+        if (had := getattr(known, name)) != (now := getattr(wanted, name)) and not getattr(given, name):
+            raise ConfigError(f"model.start_from has {name} = {had!r}; set model.{name} to {had!r} or {now!r}")
 
 
 def check_first(config: NetworkConfig, sets: Sequence[PairSet]) -> None:

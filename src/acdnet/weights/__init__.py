@@ -1,5 +1,5 @@
-"""Models on disk: `.safetensors` files, each with a card beside it, and the ones that come with the package.
+"""Models as files: `.safetensors` weights, each with a `.json` card.
 
-`card` what a card says · `save` and `load` · `published` reading published checkpoints · `export` to ONNX ·
-`shipped` the models that come with the package, in the folder `models`. `card` and `shipped` need no torch.
+`card`: the content of a card · `save`, `load` · `published`: published checkpoints · `export`: ONNX · `shipped`: the
+models of the package, in the folder `models`. `card` and `shipped` do not import torch.
 """

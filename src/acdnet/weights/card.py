@@ -1,4 +1,4 @@
-"""The card of a model: what it is, how it was made, and the hash of its weights. Plain JSON beside the weights."""
+"""The card of a model: its description, training and hash, in a JSON file next to the weights."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from acdnet.config import ACDNetConfig, NetworkConfig, config_from_dict, config_to_dict
+from acdnet.config import NetworkConfig, config_from_dict, config_to_dict
 from acdnet.errors import ConfigError, InputRefused, ModelFileError
 from acdnet.files import read_limited
 
 FORMAT = 1
-"""Version of the card's own layout."""
+"""Version of the format of cards."""
 
 UNITS = "mu clipped to [0, 1] / cm, times 255; water = 0.192 / cm"
-"""What the numbers of ACDNet mean."""
+"""Units of ACDNet."""
 
-RIVAL_UNITS = {"cnnmar": "mu in 1 / cm; water = 0.192 / cm"}
-OTHER_UNITS = "images mu / 0.192 per cm, sinograms line integrals"
+CNNMAR_UNITS = "mu in 1 / cm; water = 0.192 / cm"
+DUAL_UNITS = "images mu / 0.192 per cm, sinograms line integrals"
 
 
 def units_of(config: NetworkConfig) -> str:
-    """Return what the numbers of a network mean."""
-    return UNITS if isinstance(config, ACDNetConfig) else RIVAL_UNITS.get(config.network, OTHER_UNITS)
+    """Return the units of a network."""
+    return {"acdnet": UNITS, "cnnmar": CNNMAR_UNITS}.get(config.network, DUAL_UNITS)
 
 
 NOTICE = "Research use only. Not a medical device. Not for diagnosis."
@@ -36,7 +36,7 @@ NOT_FOR = (
 )
 
 CONFIG_KEY = "config"
-"""Where the weights file itself states its configuration, so that a card cannot claim another."""
+"""Key of the configuration in the weights file, which must equal that of the card."""
 
 MAX_CARD_BYTES = 1_000_000
 LONGEST_TEXT = 2000
@@ -44,7 +44,7 @@ LONGEST_TEXT = 2000
 
 @dataclass(frozen=True)
 class Training:
-    """What a model has seen."""
+    """The training of a model."""
 
     data: str
     protocol: str
@@ -52,10 +52,10 @@ class Training:
     hours: float
     licences: str = ""
     patients: tuple[str, ...] = ()
-    """Marks of the patients (`acdnet.data.pairs.marks`), so that nobody scores a model on those it learnt from."""
+    """Marks of the patients (`acdnet.data.pairs.marks`), to avoid scoring a model on patients of its training."""
 
     def after(self, before: Training | None) -> Training:
-        """Return all that a model has seen which was trained `before` and went on from there."""
+        """Return the combined training of a model that continued from an earlier one."""
         if before is None:
             return self
         return Training(
@@ -72,7 +72,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Card:
-    """Everything about a model but its weights."""
+    """The description of a model."""
 
     name: str
     summary: str
@@ -81,14 +81,14 @@ class Card:
     parameters: int
     sha256: str
     version: str
-    """Version of the program that wrote the model."""
+    """Version of acdnet that wrote the model."""
     training: Training | None = None
-    """None where it is not known, as for imported checkpoints."""
+    """None if unknown, as for imported checkpoints."""
     scores: Mapping[str, float] = field(default_factory=dict)
     units: str = UNITS
     notice: str = NOTICE
     not_for: str = NOT_FOR
-    """What nobody should expect of it."""
+    """Uses for which the model is not suitable."""
     format: int = FORMAT
 
     def to_json(self) -> str:
@@ -96,12 +96,12 @@ class Card:
 
 
 def card_path(weights: Path) -> Path:
-    """Return where the card of a weights file lies."""
+    """Return the path of the card of a weights file."""
     return weights.with_suffix(".json")
 
 
 def read_model_file(path: Path, limit: int) -> bytes:
-    """Read a file of a model; refuse what is no file or too large."""
+    """Read a file of a model; refuse missing and large files."""
     try:
         return read_limited(path, limit)
     except InputRefused as error:
@@ -112,14 +112,14 @@ def read_card(weights: Path) -> Card:
     """Read and check the card of a weights file."""
     path = card_path(weights)
     if not path.exists():
-        raise ModelFileError(f"{weights}: its card {path.name} is missing; a model is two files")
+        raise ModelFileError(f"{weights}: the card {path.name} is missing; a model consists of two files")
     data = read_model_file(path, MAX_CARD_BYTES)
     try:
         values = json.loads(data, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not a card (no valid JSON)") from error
+        raise ModelFileError(f"{path}: is not a card (invalid JSON)") from error
     if not isinstance(values, dict):
-        raise ModelFileError(f"{path}: not a card (a JSON object is expected)")
+        raise ModelFileError(f"{path}: is not a card (not a JSON object)")
     try:
         return _parse(values)
     except (ConfigError, _Misfit) as error:
@@ -127,17 +127,16 @@ def read_card(weights: Path) -> Card:
 
 
 class _Misfit(Exception):
-    """A card's value that cannot be."""
+    """An invalid value in a card."""
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _parse(values: dict[str, Any]) -> Card:
     if type(values.get("format")) is not int or values["format"] != FORMAT:
-        raise _Misfit(f"format {values.get('format')!r:.20}, this program reads {FORMAT}; update acdnet")
-    values.setdefault("not_for", NOT_FOR)  # cards of earlier versions do not say
+        raise _Misfit(f"format is {values.get('format')!r:.20}, but this version reads {FORMAT}; update acdnet")
     texts = dict.fromkeys(("name", "summary", "architecture", "sha256", "version", "units", "notice", "not_for"), str)
     _check(
         values,
@@ -148,24 +147,23 @@ def _parse(values: dict[str, Any]) -> Card:
             raise _Misfit(f"the score {name!r:.40} is not a number")
     training = values["training"]
     if training is not None:
-        training.setdefault("patients", [])  # cards of earlier versions do not name them
         texts = dict.fromkeys(("data", "protocol", "licences"), str)
         _check(training, {**texts, "patches_seen": int, "hours": (int, float), "patients": list})
         if not all(type(mark) is str for mark in training["patients"]):
-            raise _Misfit("patients is not a list of texts")
+            raise _Misfit("patients is not a list of strings")
         training["patients"] = tuple(training["patients"])
     config = config_from_dict(values["config"])
     if values["units"] != units_of(config):
-        raise _Misfit(f"units {values['units']!r}, this program works in {units_of(config)!r}")
+        raise _Misfit(f"units are {values['units']!r}, but must be {units_of(config)!r}")
     return Card(**{**values, "config": config, "training": training and Training(**training)})
 
 
 def _check(values: dict[str, Any], kinds: Mapping[str, type | tuple[type, ...]]) -> None:
-    """Refuse keys that are missing or not known, values of another type, and texts that are no single line."""
+    """Refuse missing and unknown keys, values of wrong types, and strings of several lines."""
     if unknown := sorted(values.keys() ^ kinds.keys()):
-        raise _Misfit(f"the key {unknown[0]!r:.40} is {'not known' if unknown[0] in values else 'missing'}")
+        raise _Misfit(f"the key {unknown[0]!r:.40} is {'unknown' if unknown[0] in values else 'missing'}")
     for name, kind in kinds.items():
         if type(values[name]) not in (kind if isinstance(kind, tuple) else (kind,)):
-            raise _Misfit(f"{name} is of the wrong type ({type(values[name]).__name__})")
+            raise _Misfit(f"{name} has the wrong type ({type(values[name]).__name__})")
         if isinstance(values[name], str) and not (values[name].isprintable() and len(values[name]) <= LONGEST_TEXT):
-            raise _Misfit(f"{name} is not a line of at most {LONGEST_TEXT} printable characters")
+            raise _Misfit(f"{name} must be one line of at most {LONGEST_TEXT} printable characters")

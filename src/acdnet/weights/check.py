@@ -1,4 +1,4 @@
-"""Hold the weights in a file against the network they are for."""
+"""Compare the weights of a file with their network."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from acdnet.errors import ModelFileError
 
 MAX_WEIGHTS_BYTES = 512_000_000
 MAX_PARAMETERS = 100_000_000
-"""Both far above any model of this kind."""
+"""Limits far above any model of this package."""
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
-"""Ends of names that are not parameters."""
+"""Suffixes of names that are not parameters."""
 
 
 def check_count(config: NetworkConfig, state: Mapping[str, Tensor], path: Path) -> None:
-    """Refuse weights whose number does not fit the sizes they claim, before a network of these sizes is built."""
+    """Refuse weights whose number does not match their sizes, before the network is built."""
     expected = config.count_parameters()
     found = sum(value.numel() for name, value in state.items() if not name.endswith(STATISTICS))
     if expected > MAX_PARAMETERS:
         raise ModelFileError(
-            f"{path}: {expected:,} parameters ({_sizes(config)}) are more than any model of this program has"
+            f"{path}: {expected:,} parameters ({_sizes(config)}) are more than the limit of {MAX_PARAMETERS:,}"
         )
     if found != expected:
-        raise ModelFileError(f"{path}: holds {found:,} weights, a network with {_sizes(config)} has {expected:,}")
+        raise ModelFileError(f"{path}: contains {found:,} weights; a network with {_sizes(config)} has {expected:,}")
 
 
 def _sizes(config: NetworkConfig) -> str:
@@ -36,15 +36,15 @@ def _sizes(config: NetworkConfig) -> str:
 
 
 def check_state(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
-    """Refuse weights that are missing, too many, of another shape or type, or not finite; name the first.
+    """Refuse weights that are missing, unknown, not finite, or of the wrong shape or type.
 
-    Numbers of 16 bits are taken where the network has 32.
+    16-bit weights are accepted for 32-bit ones.
     """
     expected = model.state_dict()
     if missing := sorted(expected.keys() - state.keys()):
         raise ModelFileError(f"{path}: {len(missing)} weights are missing, the first is {missing[0]}")
     if extra := sorted(state.keys() - expected.keys()):
-        raise ModelFileError(f"{path}: {len(extra)} weights too many, the first is {extra[0]}")
+        raise ModelFileError(f"{path}: {len(extra)} weights are unknown, the first is {extra[0]}")
     for name, value in expected.items():
         found = state[name]
         if found.shape != value.shape:
@@ -53,4 +53,4 @@ def check_state(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> No
         if found.dtype != value.dtype and not short:
             raise ModelFileError(f"{path}: {name} is {found.dtype}, expected {value.dtype}")
         if not found.isfinite().all():
-            raise ModelFileError(f"{path}: {name} holds numbers that are not finite")
+            raise ModelFileError(f"{path}: {name} contains values that are not finite")

@@ -1,4 +1,4 @@
-"""Write a model as ONNX and check the file against the network it came from."""
+"""Export a model to ONNX and compare the file with the network."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from acdnet.weights.card import Card
 
 TOLERANCE = 1e-4 * NETWORK_RANGE
 CHECKED_SIZES = ((64, 64), (57, 44))
-"""Image sizes on which an exported file has to agree with the network; the second one is odd on purpose. A network with
-coarser grids is exported for sides that all grids divide, and checked on the next larger ones."""
+"""Image sizes of the comparison; the second is odd on purpose. Networks with coarser grids are exported for sides
+divisible by all grids, and compared at the next larger ones."""
 PACKAGES = "onnx onnxruntime onnxscript"
 SMALLEST = 16
-"""Side of the smallest image that an exported file takes."""
+"""Smallest side of an image."""
 INPUTS, OUTPUTS = ("Y", "X_li", "I"), ("image", "artifact")
 
 
@@ -45,24 +45,24 @@ class _Exported(nn.Module):
 
 
 def export_onnx(model: ACDNet, card: Card, path: Path, overwrite: bool = False) -> float:
-    """Write `path`, for one image, 16 x 16 or larger, and return by how much it is off, in network units.
+    """Write `path`, for one image of at least 16 x 16, and return the largest difference in network units.
 
-    Sides have to be multiples of `side_unit`.
+    Sides must be multiples of `side_unit`.
     """
     if path.suffix != ".onnx":
-        raise InputRefused(f"{path}: an ONNX file is written to a name that ends in .onnx")
+        raise InputRefused(f"{path}: the name of an ONNX file must end in .onnx")
     check_writable([path], overwrite)
     exported = _Exported(model).requires_grad_(False)
     data = _convert(exported, card)
     off = _largest_difference(exported, data, side_unit(model.config))
     if not off <= TOLERANCE:
-        raise ModelFileError(f"{path}: not written, the exported file is off by {off:.3g} (allowed {TOLERANCE:.3g})")
+        raise ModelFileError(f"{path}: not written; the exported file differs by {off:.3g} (allowed {TOLERANCE:.3g})")
     write_atomically({path: data})
     return off
 
 
 def side_unit(config: NetworkConfig) -> int:
-    """Return the number of pixels of which the sides of an image have to be multiples in an exported network."""
+    """Return the number that must divide the sides of an image of an exported network."""
     return 2**config.coarse if isinstance(config, ACDNetConfig) else 1
 
 
@@ -75,8 +75,8 @@ def _convert(exported: nn.Module, card: Card) -> bytes:
     unit = side_unit(card.config)
     units = [torch.export.Dim(name, min=-(-SMALLEST // unit)) for name in ("height", "width")]
     height, width = units if unit == 1 else [unit * one for one in units]
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it warns of packages that are not needed here
-    with warnings.catch_warnings(), computed_by(PLAIN):  # ONNX has convolutions of any size, but no such FFT
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # warnings about packages that are not needed
+    with warnings.catch_warnings(), computed_by(PLAIN):  # ONNX has no suitable FFT
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
             exported,
@@ -124,7 +124,7 @@ def _multiple(side: int, unit: int) -> int:
 
 
 def _sample(H: int, W: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Make inputs of a size by formula."""
+    """Return synthetic inputs of a size."""
     y, x = torch.meshgrid(torch.arange(H) / H, torch.arange(W) / W, indexing="ij")
     Y = 60 + 30 * torch.sin(20 * x + 9 * y)
     X_li = 55 + 20 * torch.cos(7 * x - 15 * y)

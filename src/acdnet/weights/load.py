@@ -1,4 +1,4 @@
-"""Read a model, trusting nothing: hash, configuration, number, names, shapes, finiteness, self-test, in this order."""
+"""Read and verify a model: hash, configuration, number, names, shapes, finite values and self-test, in this order."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ from acdnet.weights.shipped import find_model
 def load_model(name_or_path: str | Path = "default", device: str = "cpu") -> ACDNet:
     """Load a shipped model by name, or any model by path, in evaluation mode.
 
-    It is a torch module like any other: it can be moved and trained. `acdnet.get_method` returns a model as a method,
-    which takes and gives HU.
+    It is an ordinary torch module that can be moved and trained. `acdnet.get_method` returns a model as a method on
+    images in HU.
     """
     model, _ = read_acdnet(find_model(name_or_path))
     return model.to(choose_device(device))
 
 
 def read_acdnet(path: Path) -> tuple[ACDNet, Card]:
-    """Read a verified model of ACDNet that can be trained further, and its card."""
+    """Read and verify an ACDNet and its card."""
     model, card = read_model(path)
     if not isinstance(model, ACDNet):
-        raise ModelFileError(f"{path}: is a model of {card.config.network}, not of ACDNet")
+        raise ModelFileError(f"{path}: is a model of {card.config.network}; a model of ACDNet is needed")
     return model, card
 
 
 def read_model(path: Path) -> tuple[Network, Card]:
-    """Read a verified model of any kind, and its card."""
+    """Read and verify a model of any kind and its card."""
     data = read_model_file(path, MAX_WEIGHTS_BYTES)
     card = read_card(path)
     if sha256(data) != card.sha256:
-        raise ModelFileError(f"{path}: damaged or changed (its SHA-256 is not the one on its card)")
+        raise ModelFileError(f"{path}: damaged or changed (its SHA-256 differs from that of its card)")
     state = _parse(data, path)
     expected = state.pop(KEY, None)
     if expected is None:
-        raise ModelFileError(f"{path}: the answer of the self-test ({KEY}) is missing")
+        raise ModelFileError(f"{path}: the result of the self-test ({KEY}) is missing")
 
     if _stored_config(data) != card.config:
-        raise ModelFileError(f"{path}: made for another configuration than its card says")
+        raise ModelFileError(f"{path}: its configuration differs from that of its card")
     if (count := card.config.count_parameters()) != card.parameters:
-        raise ModelFileError(f"{path}: its card says {card.parameters:,} parameters, its configuration has {count:,}")
+        raise ModelFileError(f"{path}: its card states {card.parameters:,} parameters, its configuration {count:,}")
     check_count(card.config, state, path)
     model = build(card.config)
     check_state(model, state, path)
@@ -66,12 +66,12 @@ def _parse(data: bytes, path: Path) -> dict[str, Tensor]:
     try:
         state: dict[str, Tensor] = load(data)
     except (SafetensorError, ValueError, KeyError, RuntimeError, TypeError, OverflowError) as error:
-        raise ModelFileError(f"{path}: not a safetensors file") from error
+        raise ModelFileError(f"{path}: is not a safetensors file") from error
     return state
 
 
 def _stored_config(data: bytes) -> NetworkConfig | None:
-    """Return the configuration in the header of a safetensors file that has been parsed before; None if it has none."""
+    """Return the configuration in the header of a parsed safetensors file; None if there is none."""
     length = int.from_bytes(data[:8], "little")
     try:
         return config_from_dict(json.loads(json.loads(data[8 : 8 + length])["__metadata__"][CONFIG_KEY]))
@@ -85,4 +85,4 @@ def _check_selftest(model: Network, expected: Tensor, path: Path) -> None:
         raise ModelFileError(f"{path}: the self-test failed (no finite image of {tuple(found.shape)} pixels)")
     off = (found - expected).abs().max().item()
     if not off <= TOLERANCE:
-        raise ModelFileError(f"{path}: the self-test failed (off by {off:.3g}, allowed {TOLERANCE:.3g})")
+        raise ModelFileError(f"{path}: the self-test failed (difference {off:.3g}, allowed {TOLERANCE:.3g})")

@@ -1,4 +1,4 @@
-"""Build the network that a config describes."""
+"""Build the network of a config."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ def build(config: NetworkConfig) -> Network:
             from acdnet.methods.learned.dual import make_dual
 
             return make_dual(config)
-    raise TypeError(f"no network is known for {type(config).__name__}")
+    raise TypeError(f"there is no network for {type(config).__name__}")

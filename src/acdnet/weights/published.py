@@ -1,6 +1,6 @@
-"""Read a checkpoint in the naming of the published implementation, of any size.
+"""Read checkpoints of the published implementation, of any size.
 
-Such a file is a pickled state dict (`.pt`). It is only ever opened here, with the restricted unpickler.
+They are pickled state dicts (`.pt`), opened only here and with the restricted unpickler.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from acdnet.weights.card import read_model_file
 from acdnet.weights.check import MAX_WEIGHTS_BYTES, check_count, check_state
 
 UNUSED = re.compile(r"tau_extend|proxNet_K_T\.\d+\.tau")
-"""Parameters of published checkpoints that take no part in the computation."""
+"""Unused parameters of published checkpoints."""
 
 
 def count_unused(config: ACDNetConfig) -> int:
-    """Count the parameters of a published checkpoint that take no part: one scalar, and N x d in each stage."""
+    """Count the unused parameters of a published checkpoint: one scalar, and N x d in each stage."""
     return 1 + config.T * config.N * config.d
 
 
 PREFIX = "module."
-"""Prepended to every name when a model was saved from inside a data-parallel wrapper."""
+"""Prefix of all names if a data-parallel wrapper was saved."""
 
 _LAYERS = {"0": "conv1", "1": "norm1", "3": "conv2", "4": "norm2"}
 _NETWORKS = {
@@ -50,7 +50,7 @@ def read_published(path: Path) -> ACDNet:
     try:
         config = infer_config(state)
     except ConfigError as error:
-        raise ModelFileError(f"{path}: not a checkpoint of ACDNet ({error})") from error
+        raise ModelFileError(f"{path}: is not a checkpoint of ACDNet ({error})") from error
     known = {name: value for name, value in state.items() if not UNUSED.fullmatch(name)}
     check_count(config, known, path)
     translated = translate(known, path)
@@ -61,7 +61,7 @@ def read_published(path: Path) -> ACDNet:
 
 
 def infer_config(state: Mapping[str, Tensor]) -> ACDNetConfig:
-    """Read the sizes of the network off the shapes of its weights."""
+    """Infer the sizes of the network from the shapes of its weights."""
     blocks = {match[1] for name in state if (match := re.fullmatch(r"proxNet_X_0\.layer\.(\d+)\.0\.weight", name))}
     try:
         _, d, p, _ = state["D"].shape
@@ -69,11 +69,11 @@ def infer_config(state: Mapping[str, Tensor]) -> ACDNetConfig:
             T=state["eta1_T"].shape[0], N=state["D0"].shape[1], d=d, p=p, N_p=state["Cp"].shape[0], blocks=len(blocks)
         )
     except (KeyError, ValueError, IndexError) as error:
-        raise ConfigError(f"the sizes cannot be read off its weights: {error}") from error
+        raise ConfigError(f"its sizes cannot be inferred: {error}") from error
 
 
 def translate(state: Mapping[str, Tensor], path: Path) -> dict[str, Tensor]:
-    """Rename the weights to ours and give each our shape."""
+    """Translate names and shapes of the weights to those of `ACDNet`."""
     ours: dict[str, Tensor] = {}
     for name, value in state.items():
         try:
@@ -81,7 +81,7 @@ def translate(state: Mapping[str, Tensor], path: Path) -> dict[str, Tensor]:
         except (IndexError, RuntimeError) as error:
             raise ModelFileError(f"{path}: weight {name!r} has the shape {tuple(value.shape)}") from error
         if not named:
-            raise ModelFileError(f"{path}: weight {name!r} has no place in ACDNet")
+            raise ModelFileError(f"{path}: weight {name!r} is not part of ACDNet")
         ours.update(named)
     return ours
 
@@ -117,7 +117,7 @@ def _translate_one(name: str, value: Tensor) -> dict[str, Tensor]:
 
 
 def _network(ours: str, rest: str, value: Tensor) -> dict[str, Tensor]:
-    """Translate what stands below the name of one proximal network."""
+    """Translate a weight of one proximal network."""
     if linear := re.fullmatch(r"layer\.0\.([02])\.(weight|bias)", rest) if ours.endswith("prox_K") else None:
         return {f"{ours}.linear{1 if linear[1] == '0' else 2}.{linear[2]}": value}
     if index := re.match(r"(\d+)\.", rest):
@@ -131,7 +131,7 @@ def _network(ours: str, rest: str, value: Tensor) -> dict[str, Tensor]:
 
 def _unpickle(path: Path) -> dict[str, Tensor]:
     if path.suffix == ".safetensors":
-        raise ModelFileError(f"{path}: no published checkpoint; a .safetensors model needs no import")
+        raise ModelFileError(f"{path}: is a model already; it needs no import")
     data = read_model_file(path, MAX_WEIGHTS_BYTES)
     try:
         _check_unpacked_size(data, path)
@@ -141,31 +141,31 @@ def _unpickle(path: Path) -> dict[str, Tensor]:
     except ModelFileError:
         raise
     except pickle.UnpicklingError as error:
-        raise ModelFileError(f"{path}: refused, it asks for more than plain weights or is no checkpoint") from error
-    except Exception as error:  # whatever rubbish makes of the unpickler, it is the file's fault
-        raise ModelFileError(f"{path}: damaged or not a PyTorch checkpoint") from error
+        raise ModelFileError(f"{path}: refused; it contains more than plain weights, or is not a checkpoint") from error
+    except Exception as error:  # damaged files can raise any exception
+        raise ModelFileError(f"{path}: is damaged or not a PyTorch checkpoint") from error
     if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
-        raise ModelFileError(f"{path}: not a state dict (names to tensors); save the state_dict() alone")
+        raise ModelFileError(f"{path}: is not a state dict; save only the state_dict()")
     state = {str(name).removeprefix(PREFIX): value for name, value in loaded.items()}
     if len(state) != len(loaded):
         raise ModelFileError(f"{path}: two weights have the same name")
     for name, value in state.items():
         if not _is_plain(value):
-            raise ModelFileError(f"{path}: weight {name!r:.60} is not a plain array of numbers")
+            raise ModelFileError(f"{path}: weight {name!r:.60} is not a plain tensor")
     return state
 
 
 def _check_unpacked_size(data: bytes, path: Path) -> None:
-    """Refuse an archive that would unpack to far more than it is."""
+    """Refuse an archive that unpacks to too many bytes."""
     if not zipfile.is_zipfile(io.BytesIO(data)):
-        return  # the old format, which packs nothing
+        return  # the old format is not compressed
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > MAX_WEIGHTS_BYTES:
             raise ModelFileError(f"{path}: unpacks to more than {MAX_WEIGHTS_BYTES:,} bytes")
 
 
 def _is_plain(value: Tensor) -> bool:
-    """Tell whether every number of a tensor is really there, in memory of its own."""
+    """Tell whether a tensor stores all of its numbers in memory."""
     if value.is_nested or value.layout != torch.strided or value.device.type != "cpu" or value.is_quantized:
         return False
     return value.numel() * value.element_size() <= value.untyped_storage().nbytes()

@@ -1,4 +1,4 @@
-"""Write a model: weights and answer of the self-test as `.safetensors`, everything else as its card."""
+"""Write a model: weights and the result of the self-test as `.safetensors`, the rest as its card."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def save_model(
     overwrite: bool = False,
     half: bool = False,
 ) -> Card:
-    """Write `path` (weights) and its card, complete or not at all, and return the card. The model stays as it is.
+    """Write the weights and their card, both or neither, and return the card.
 
-    With `half` matrices and kernels are rounded to 16 bits, for half the bytes; what is read is the rounded model.
+    `half` rounds matrices and kernels to 16 bits in the file; the given model is unchanged.
     """
     if path.suffix != ".safetensors":
-        raise InputRefused(f"{path}: a model is written to a file that ends in .safetensors")
+        raise InputRefused(f"{path}: the name of a model must end in .safetensors")
     check_writable([path, card_path(path)], overwrite)
     model = copy.deepcopy(model).cpu().float().eval()
     state = {key: value.detach().contiguous() for key, value in model.state_dict().items()}
@@ -43,7 +43,7 @@ def save_model(
         state = {key: value.half() if value.dim() > 1 else value for key, value in state.items()}
         model.load_state_dict(state)
     if broken := [key for key, value in state.items() if not value.isfinite().all()]:
-        raise ModelFileError(f"{path}: not written, {broken[0]} holds numbers that are not finite")
+        raise ModelFileError(f"{path}: not written; {broken[0]} contains values that are not finite")
     data = save({**state, KEY: selftest(model)}, metadata={CONFIG_KEY: json.dumps(config_to_dict(model.config))})
     card = Card(
         name=name,

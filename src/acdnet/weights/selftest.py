@@ -1,4 +1,4 @@
-"""A fixed input and what a model made of it when it was saved: the last check before a loaded model is trusted."""
+"""The self-test: a loaded model must reproduce its result for a fixed input."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from acdnet.weights.networks import Network
 
 KEY = "selftest.image"
-"""Name of the stored answer among the weights."""
+"""Name of the stored result among the weights."""
 
 SIZE = 64
 TOLERANCE = 1e-4 * NETWORK_RANGE
-"""In network units. Processors round differently; a damaged model is off by far more."""
+"""In network units. Processors round differently; damaged models differ far more."""
 
 
 @torch.no_grad()
 def selftest(model: Network) -> Tensor:
-    """Run the plain network, which has to be in evaluation mode, on the fixed input; SIZE x SIZE, network units."""
+    """Run a network in evaluation mode on the fixed input; SIZE x SIZE, network units."""
     Y, X_li, I = _fixed_input()
     if isinstance(model, ACDNet):
         image: Tensor = model(Y[None, None], X_li[None, None], I[None, None]).image
         return image[0, 0]
-    return _of_rival(model, Y, X_li, I)
+    return _run_other(model, Y, X_li, I)
 
 
 def _fixed_input() -> tuple[Tensor, Tensor, Tensor]:
@@ -43,8 +43,8 @@ def _fixed_input() -> tuple[Tensor, Tensor, Tensor]:
     return Y, X_li, I
 
 
-def _of_rival(model: CNNMAR | DualNetwork, Y: Tensor, X_li: Tensor, I: Tensor) -> Tensor:
-    """Run a network of another kind on the same slice, in a small scanner."""
+def _run_other(model: CNNMAR | DualNetwork, Y: Tensor, X_li: Tensor, I: Tensor) -> Tensor:
+    """Run a network of another kind on the same slice, in a small geometry."""
     from acdnet.methods.learned.cnnmar import CNNMAR
     from acdnet.methods.learned.observed import observe
     from acdnet.physics.geometry import FanBeam

@@ -1,4 +1,4 @@
-"""The models that come with the package, by name."""
+"""The models of the package, by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acdnet.weights.card import Card, read_card
 FOLDER = Path(__file__).parent / "models"
 
 ALIASES = {"default": "clinical-s", "benchmark": "benchmark-full"}
-"""Names for what a model is used for: images are reduced with `default`, pairs of the benchmark with `benchmark`."""
+"""Names by purpose: `default` for scans, `benchmark` for pairs of the benchmark."""
 
 
 def shipped_models() -> dict[str, Path]:
@@ -19,7 +19,7 @@ def shipped_models() -> dict[str, Path]:
 
 
 def find_model(name_or_path: str | Path) -> Path:
-    """Return the weights file of a shipped model by its name or alias, or of a path."""
+    """Return the weights file of a shipped model by name or alias, or a given path."""
     name = str(name_or_path)
     models = shipped_models()
     if found := models.get(ALIASES.get(name, name)):
@@ -27,12 +27,12 @@ def find_model(name_or_path: str | Path) -> Path:
     path = Path(name_or_path)
     if path.suffix.lower() in (".pt", ".pth", ".ckpt"):
         raise ModelFileError(
-            f"{path}: checkpoints are not loaded directly; run: acdnet import-weights {path} -o m.safetensors"
+            f"{path}: checkpoints must be converted; run: acdnet import-weights {path} -o m.safetensors"
         )
     if path.suffix != ".safetensors" and path.is_file():
-        raise ModelFileError(f"{path}: not a model; a model is a .safetensors file with its card")
+        raise ModelFileError(f"{path}: is not a model; models are .safetensors files with cards")
     if path.suffix != ".safetensors":
-        raise ModelFileError(f"{name}: no shipped model has this name (there are: {', '.join([*ALIASES, *models])})")
+        raise ModelFileError(f"no shipped model {name!r}; choose one of {', '.join([*ALIASES, *models])}")
     return path
 
 
@@ -41,7 +41,7 @@ def model_of_kind(kind: str) -> Path:
     for card, path, _ in shipped_cards():
         if card.config.network == kind:
             return path
-    raise ModelFileError(f"no model of {kind} is shipped; train one (docs/comparison.md) and name its file")
+    raise ModelFileError(f"no model of {kind} is shipped; train one (docs/comparison.md) and give its file")
 
 
 def shipped_cards() -> list[tuple[Card, Path, list[str]]]:
@@ -53,5 +53,5 @@ def shipped_cards() -> list[tuple[Card, Path, list[str]]]:
 
 
 def list_models() -> list[Card]:
-    """Return the cards of all shipped models: what each is, what it was trained on, and how it scores."""
+    """Return the cards of all shipped models."""
     return [card for card, _, _ in shipped_cards()]

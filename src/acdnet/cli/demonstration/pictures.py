@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from acdnet.evaluate.metrics import hu_rmse, regions
-from acdnet.figures import BACKGROUND, INK, caption, save, show
+from acdnet.figures import INK, caption, new_figure, save, show
 from acdnet.units import Image, Mask
 
 WINDOW_HU = (-200.0, 300.0)
@@ -23,8 +21,7 @@ CAPTION = caption(
 def draw_comparison(cases: list[tuple[str, dict[str, Image], Mask]], path: Path) -> None:
     """Draw one row per patient: as scanned, LI, ACDNet, their difference, and the truth."""
     columns = ("as scanned", "LI", "ACDNet", "as scanned - ACDNet", "truth")
-    figure = Figure(figsize=(2.9 * len(columns), 2.9 * len(cases) + 0.5), facecolor=BACKGROUND, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(2.9 * len(columns), 2.9 * len(cases) + 0.5)
     for row, (title, images, metal) in enumerate(cases):
         truth = images["truth"]
         soft = regions(truth, metal)["soft"]

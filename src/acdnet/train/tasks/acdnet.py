@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,17 +13,16 @@ from acdnet.errors import ConfigError
 from acdnet.model.loss import L1_WEIGHT, acdnet_loss
 from acdnet.train.config import TrainConfig
 from acdnet.train.patches import Patches
-from acdnet.train.tasks.task import Batch, Terms, tensors_to
+from acdnet.train.tasks.task import Batch, Task, Terms
 
 
-class ACDNetTask:
+class ACDNetTask(Task):
     """Batches are Y, X_li, X, I: B x 1 x size x size, network units; I is 1 outside metal.
 
     If `lesion_weight` is set, batches end with the weights W.
     """
 
     calibration = 40
-    called = "patches of {patch} x {patch} pixels"
 
     def check(self, config: TrainConfig, processes: int) -> None:
         """Refuse settings that do not fit together."""
@@ -56,10 +54,7 @@ class ACDNetTask:
     def collate(self, examples: list[Tensor]) -> Batch:
         return torch.stack(examples).unsqueeze(2).unbind(1)
 
-    def to(self, batch: Batch, device: torch.device) -> Batch:
-        return tensors_to(batch, device)
-
-    def inputs(self, batch: Batch) -> tuple[Any, ...]:
+    def inputs(self, batch: Batch) -> Batch:
         Y, X_li, _, I, *_ = batch
         return Y, X_li, I
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +15,7 @@ from acdnet.methods.cnnmar import three_images
 from acdnet.physics.measurement import attenuation
 from acdnet.train.config import TrainConfig
 from acdnet.train.patches import Patches, Window
-from acdnet.train.tasks.task import Batch, Terms, tensors_to
+from acdnet.train.tasks.task import Batch, Task, Terms
 from acdnet.units import WATER_MU
 
 KEPT = 4000
@@ -52,14 +51,8 @@ class ThreeImagePatches(Patches):
         return images
 
 
-class CNNMARTask:
+class CNNMARTask(Task):
     """Batches are the three images, B x 3 x size x size, the clean image and the mask, B x 1 x size x size."""
-
-    calibration = 0  # it has no batch normalisation
-    called = "patches of {patch} x {patch} pixels"
-
-    def check(self, config: TrainConfig, processes: int) -> None:
-        """Accept all settings."""
 
     def examples(
         self, sets: Sequence[PairSet], config: TrainConfig, seed: int, hard_patch_share: float
@@ -69,12 +62,6 @@ class CNNMARTask:
     def collate(self, examples: list[Tensor]) -> Batch:
         images, X, I = torch.stack(examples).split((3, 1, 1), 1)
         return images, X, I
-
-    def to(self, batch: Batch, device: torch.device) -> Batch:
-        return tensors_to(batch, device)
-
-    def inputs(self, batch: Batch) -> tuple[Any, ...]:
-        return batch[:1]
 
     def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:  # noqa: ARG002
         images, X, I = batch

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from acdnet.errors import ConfigError, InputRefused
 from acdnet.evaluate.case import Case
 from acdnet.methods.learned.observed import observe, water_units
 from acdnet.train.config import TrainConfig
-from acdnet.train.tasks.task import Batch, Terms, tensors_to
+from acdnet.train.tasks.task import Batch, Task, Terms
 
 
 @dataclass
@@ -43,10 +42,9 @@ class Slices:
         return observed, X, S
 
 
-class DualTask:
+class DualTask(Task):
     """Batches hold one slice: observed, clean image, clean sinogram."""
 
-    calibration = 0  # every slice is normalised separately
     called = "whole slices"
 
     def check(self, config: TrainConfig, processes: int) -> None:
@@ -62,12 +60,6 @@ class DualTask:
     def collate(self, examples: list[Batch]) -> Batch:
         (one,) = examples
         return one
-
-    def to(self, batch: Batch, device: torch.device) -> Batch:
-        return tensors_to(batch, device)
-
-    def inputs(self, batch: Batch) -> tuple[Any, ...]:
-        return batch[:1]
 
     def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:  # noqa: ARG002
         observed, X, S = batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -36,39 +37,33 @@ class Terms(NamedTuple):
         return dict(zip(self.names, (value.item() for value in self.values), strict=True))
 
 
-class Task(Protocol):
+class Task(ABC):
     """Examples and loss of one kind of network."""
 
-    calibration: int
+    calibration = 0
     """Number of batches that recalibrate batch normalisation."""
-    called: str
+    called = "patches of {patch} x {patch} pixels"
     """Description of its examples in cards; {patch} is their side."""
 
-    def check(self, config: TrainConfig, processes: int) -> None:
+    def check(self, config: TrainConfig, processes: int) -> None:  # noqa: B027
         """Refuse settings that do not suit this kind of network or the number of processes."""
-        ...
 
+    @abstractmethod
     def examples(self, sets: Sequence[PairSet], config: TrainConfig, seed: int, hard_patch_share: float) -> Examples:
         """Return the examples of a run."""
-        ...
 
+    @abstractmethod
     def collate(self, examples: list[Any]) -> Batch:
         """Combine examples into a batch."""
-        ...
 
     def to(self, batch: Batch, device: torch.device) -> Batch:
         """Move a batch to a device."""
-        ...
+        return tuple(part.to(device) for part in batch)
 
-    def inputs(self, batch: Batch) -> tuple[Any, ...]:
+    def inputs(self, batch: Batch) -> Batch:
         """Return the part of a batch that the network takes."""
-        ...
+        return batch[:1]
 
+    @abstractmethod
     def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:
         """Run the network and compare its output with the truth."""
-        ...
-
-
-def tensors_to(batch: Batch, device: torch.device) -> Batch:
-    """Move a batch part by part."""
-    return tuple(part.to(device) for part in batch)
