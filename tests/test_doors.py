@@ -1,4 +1,4 @@
-"""One answer whatever the door: every method gives the same array, bit for bit, wherever it is called from."""
+"""Every method gives the same array, bit for bit, through every interface."""
 
 from pathlib import Path
 

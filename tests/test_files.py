@@ -44,7 +44,7 @@ def test_new_files_obey_the_umask(tmp_path: Path) -> None:
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
 
 
-def test_places_that_cannot_be_written_are_refused_first(tmp_path: Path) -> None:
+def test_unwritable_places_are_refused_first(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     (tmp_path / "folder").mkdir()
     check_writable([tmp_path / "new", tmp_path / "file"], overwrite=True)

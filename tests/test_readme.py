@@ -27,7 +27,7 @@ def test_the_first_snippet_on_simulation_runs() -> None:
     assert names["pair"].li.shape == (416, 416)
 
 
-def test_every_picture_and_page_is_there() -> None:
+def test_every_linked_picture_and_page_exists() -> None:
     links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if "://" not in link]
     assert len(links) >= 5
     assert all((REPOSITORY / link).is_file() for link in links)

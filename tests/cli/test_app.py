@@ -63,7 +63,7 @@ def test_import_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["export", "default"], ["export", "default", "-o", "x", "--format", "y"]]
+    "arguments", [["nonsense"], ["export", "default"], ["export", "default", "-o", "x", "--nonsense"]]
 )
 def test_wrong_usage_is_exit_2(arguments: list[str]) -> None:
     assert run(*arguments).code == 2

@@ -1,5 +1,4 @@
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from acdnet.evaluate.entrants import get_entrants
 from acdnet.methods.method import Image
 from acdnet.physics.measurement import Measurement
 from tests.evaluate.make import Stub
-from tests.reduction.make import run
+from tests.reduction.make import report, run
 
 
 def test_the_command_writes_everything(clinical_store: Path, tmp_path: Path) -> None:
@@ -22,9 +21,9 @@ def test_the_command_writes_everything(clinical_store: Path, tmp_path: Path) -> 
         *("scores.csv", "tables.csv", "tables.md", "tables.tex", "report.json"),
         *("panels.png", "sizes.png", "stages.png", "dictionary.png", "cases.npz"),
     }
-    report = json.loads((out / "report.json").read_text())
-    assert len(report["scores"]) == 9
-    assert {one["method"] for one in report["lesions"]} == {"Input", "LI", "ACDNet"}
+    written = report(out)
+    assert len(written["scores"]) == 9
+    assert {one["method"] for one in written["lesions"]} == {"Input", "LI", "ACDNet"}
     assert "Lesion retention" in (out / "tables.md").read_text()
     assert run("evaluate", clinical_store, *options).code == 3
 
@@ -61,4 +60,4 @@ def test_a_refusal_among_the_lesions_does_not_lose_the_scores(
 
     monkeypatch.setattr("acdnet.evaluate.lesions.lesion_retention", refuse)
     assert run("evaluate", clinical_store, "--out", tmp_path / "e", "--methods", "li", "--pairs", 2).code == 3
-    assert json.loads((tmp_path / "e/report.json").read_text())["scores"]
+    assert report(tmp_path / "e")["scores"]

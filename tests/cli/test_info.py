@@ -13,7 +13,7 @@ from tests.io.test_open import nifti
 from tests.reduction.make import reduce, run, series
 
 
-def test_what_things_are(tmp_path: Path) -> None:
+def test_files_and_folders_are_described(tmp_path: Path) -> None:
     source = series(tmp_path / "in")
     assert "1: 3 slices of 96 x 96, 2 x 2 mm" in run("info", source).text
     series(tmp_path / "in/more", SeriesInstanceUID="1.2.3", FrameOfReferenceUID="1.2.4")
@@ -31,18 +31,18 @@ def test_what_things_are(tmp_path: Path) -> None:
         model = tmp_path / f"{last}.safetensors"
         scores = {"test, clinical, metal 9-20 px: dB": 40.5, "test, clinical, metal all sizes: dB": 41.5}
         save_model(make_model(replace(SMALL, last=last)), model, name=last, summary="for a test", scores=scores)
-        told = run("info", model).text
-        assert "metal all sizes: dB: 41.5" in told
-        assert "40.5" not in told
-        assert "starts from the image of li" in told
-        assert ("trace correction" in told) == (last == "trace_correction")
+        printed = run("info", model).text
+        assert "metal all sizes: dB: 41.5" in printed
+        assert "40.5" not in printed
+        assert "starts from the image of li" in printed
+        assert ("trace correction" in printed) == (last == "trace_correction")
     reduce(series(tmp_path / "one"), tmp_path / "out")
     assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out").text
     assert "by LI: 2 reduced, 1 unchanged" in run("info", tmp_path / "out/report.json").text
 
 
 @pytest.mark.parametrize("data", ["[]", "{}", "nonsense", '{"counts": 3}'])
-def test_what_is_nothing(tmp_path: Path, data: str) -> None:
+def test_unknown_files_are_refused(tmp_path: Path, data: str) -> None:
     assert run("info", tmp_path / "no").code == 3
     (tmp_path / "report.json").write_text(data)
     assert run("info", tmp_path).code == 3

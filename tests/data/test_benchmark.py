@@ -22,7 +22,7 @@ def gt(tmp_path: Path) -> Path:
     return tmp_path / "gt.h5"
 
 
-def test_what_is_written_is_read(gt: Path) -> None:
+def test_round_trip(gt: Path) -> None:
     pair = read_pair(gt, 0)
     for name in ("clean", "corrupted", "li"):
         assert np.allclose(getattr(pair, name), getattr(MADE, name), atol=0.01)
@@ -71,7 +71,7 @@ def test_broken_files_are_refused(gt: Path) -> None:
     gt.write_bytes(b"nothing")
     with pytest.raises(InputRefused, match="HDF5"):
         read_pair(gt, 0)
-    with pytest.raises(InputRefused, match="one a line"):
+    with pytest.raises(InputRefused, match="one per line"):
         read_list(gt.parent)
 
 

@@ -40,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("data") / "one")
 
 
-def test_a_store_is_complete_and_says_what_it_is(made: Path) -> None:
+def test_a_store_is_complete_and_describes_itself(made: Path) -> None:
     store = Store(made)
     store.verify()
     assert sorted(path.name for path in made.iterdir()) == ["manifest.json", "slices"]
@@ -95,7 +95,7 @@ def test_other_settings_do_not_mix(made: Path, tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     begun.mkdir()
     (begun / "plan.json").write_text("{}")
-    with pytest.raises(InputRefused, match="begun with other settings"):
+    with pytest.raises(InputRefused, match="started with other settings"):
         make(begun)
 
 
@@ -123,7 +123,7 @@ def test_a_lock_that_was_left_behind_does_no_harm(tmp_path: Path) -> None:
     make(out, slices=1)
 
 
-def test_a_changed_source_is_not_taken_for_the_same(tmp_path: Path) -> None:
+def test_a_changed_source_is_detected(tmp_path: Path) -> None:
     def source(pixel_mm: str) -> Path:
         folder = tmp_path / "in"
         folder.mkdir(exist_ok=True)
@@ -139,7 +139,7 @@ def test_a_changed_source_is_not_taken_for_the_same(tmp_path: Path) -> None:
             list(build(open_source(str(source("4.5"))), recipe, tmp_path / "out"))
 
 
-def test_f55_nothing_that_is_written_names_a_patient(tmp_path: Path) -> None:
+def test_f55_no_written_file_names_a_patient(tmp_path: Path) -> None:
     folder = tmp_path / "Doe^Jane"
     folder.mkdir()
     hu = np.round(make_phantom("thorax", 0, 64).hu)
@@ -160,7 +160,7 @@ def test_f55_nothing_that_is_written_names_a_patient(tmp_path: Path) -> None:
             assert word not in text
 
 
-def test_layout_and_number_of_pairs_do_not_change_what_is_drawn(tmp_path: Path) -> None:
+def test_layout_and_number_of_pairs_do_not_change_the_implants(tmp_path: Path) -> None:
     kinds = []
     for name, recipe in (
         ("a", Recipe(pairs=2, size=64)),
@@ -183,7 +183,7 @@ def test_benchmark_layout(tmp_path: Path) -> None:
         assert sha256((out / file).read_bytes()) == digest
 
 
-def test_fixed_masks_are_used_as_they_are(tmp_path: Path) -> None:
+def test_fixed_masks_are_used(tmp_path: Path) -> None:
     masks = np.zeros((128, 128, 2), np.uint8)
     masks[60:70, 60:70, 0] = masks[30:40, 60:64, 1] = 1
     np.save(tmp_path / "masks.npy", masks)
@@ -206,7 +206,7 @@ def test_fixed_masks_are_used_as_they_are(tmp_path: Path) -> None:
     ],
     ids=["zeros", "one of zeros", "vanishes when made smaller", "not square", "everywhere"],
 )
-def test_masks_that_cannot_be_used_are_refused(tmp_path: Path, masks: np.ndarray[Any, Any], message: str) -> None:
+def test_unusable_masks_are_refused(tmp_path: Path, masks: np.ndarray[Any, Any], message: str) -> None:
     np.save(tmp_path / "m.npy", masks)
     with pytest.raises(InputRefused, match=message):
         make(tmp_path / "out", Recipe(pairs=1, size=64, masks=str(tmp_path / "m.npy")))

@@ -44,7 +44,7 @@ def test_untrustworthy_slices_are_refused(tmp_path: Path, tags: dict[str, Any], 
         read_slice(write_slice(tmp_path / "a.dcm", HU, **tags))
 
 
-def test_a_slice_that_is_there_twice_is_used_once(tmp_path: Path) -> None:
+def test_duplicate_slices_are_used_once(tmp_path: Path) -> None:
     for name in ("a.dcm", "b.dcm"):
         write_slice(tmp_path / name, HU, SOPInstanceUID="1.2.3.4.5")
     assert len(dicom_slices(tmp_path).slices) == 1

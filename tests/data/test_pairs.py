@@ -29,7 +29,7 @@ def test_splits_of_a_store(store: Path) -> None:
         StorePairs(store, ("x",))
 
 
-def test_benchmark_folders_are_read_as_they_are(benchmark: Path) -> None:
+def test_benchmark_folders_are_read(benchmark: Path) -> None:
     pairs = open_pairs(benchmark)
     assert isinstance(pairs, BenchmarkPairs)
     assert len(pairs.infos()) == 4
@@ -48,7 +48,7 @@ def test_published_pairs(shared: Path) -> None:
     assert pairs.read(2).metal.sum() == 890
 
 
-def test_f52_a_patient_may_not_be_trained_on_and_held_out(store: Path) -> None:
+def test_f52_a_patient_in_training_and_validation_is_refused(store: Path) -> None:
     train, val, everything = (open_pairs(store, splits) for splits in (("train",), ("val",), ()))
     check_apart([train], [val])
     with pytest.raises(InputRefused, match="also in the training data"):
@@ -57,5 +57,5 @@ def test_f52_a_patient_may_not_be_trained_on_and_held_out(store: Path) -> None:
 
 def test_an_empty_list_is_refused(tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("a/gt.h5\n")
-    with pytest.raises(InputRefused, match="names no slice"):
+    with pytest.raises(InputRefused, match="contains no slice"):
         open_pairs(tmp_path)

@@ -29,7 +29,7 @@ def test_trace_fits_are_those_that_reduce_makes() -> None:
     reduced = get_method("tracefit", "cpu")(measurement).image_hu
     np.testing.assert_allclose(made.fitted[0], reduced, atol=0.1)  # the path is known there
     assert not make_slice(ref, Recipe("clinical", pairs=1, size=SIZE), (), []).fitted
-    with pytest.raises(ConfigError, match="no place"):
+    with pytest.raises(ConfigError, match="cannot store"):
         Recipe(layout="benchmark", tracefit=True)
 
 
@@ -52,7 +52,7 @@ def test_metal_as_it_would_be_found() -> None:
     assert changed
 
 
-def test_what_was_not_recognised_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undetected_metal_stays_in_the_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def every_second_column(hu: NDArray[np.float32], spacing_mm: tuple[float, float]) -> NDArray[np.bool_]:
         return np.asarray(find_metal(hu, spacing_mm) & (np.arange(hu.shape[1]) % 2 == 0))
 
@@ -74,6 +74,6 @@ def test_what_was_not_recognised_stays(tmp_path: Path, monkeypatch: pytest.Monke
     assert missed
 
 
-def test_the_benchmark_knows_its_metal() -> None:
+def test_the_benchmark_refuses_detected_metal() -> None:
     with pytest.raises(ConfigError, match="clinical"):
         Recipe("syndeeplesion", found=0.5)

@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_reads_what_was_written(folder: Path) -> None:
+def test_round_trip(folder: Path) -> None:
     store = Store(folder)
     assert store.select("val") == [(0, 0), (0, 1)]
     assert store.select("train") == []

@@ -14,7 +14,7 @@ def test_unknown_and_doubled_methods_are_refused() -> None:
         get_entrants(["magic"])
     with pytest.raises(ConfigError, match="two methods"):
         get_entrants(["clinical-s", "default"])
-    with pytest.raises(ConfigError, match="no method is named"):
+    with pytest.raises(ConfigError, match="no methods are given"):
         get_entrants([])
 
 

@@ -10,7 +10,7 @@ from acdnet.evaluate.lesions import CONTRAST_HU, draw_disc, lesion_retention, wi
 from tests.evaluate.make import Stub
 
 
-def test_f57_what_is_kept_of_a_lesion(clinical_store: Path) -> None:
+def test_f57_the_kept_contrast_of_a_lesion_is_measured(clinical_store: Path) -> None:
     """A method that leaves images alone keeps all; one that blurs keeps less; one that erases keeps nothing."""
     case = Case.read(open_pairs(clinical_store), 2)
     methods = [
@@ -24,7 +24,7 @@ def test_f57_what_is_kept_of_a_lesion(clinical_store: Path) -> None:
         assert one.kept == pytest.approx({"keeps": 1.0, "halves": 0.5, "erases": 0.0}[one.method], abs=0.01)
 
 
-def test_f57_nmar_and_li_keep_what_is_far_from_metal(benchmark_store: Path) -> None:
+def test_f57_nmar_and_li_keep_lesions_far_from_metal(benchmark_store: Path) -> None:
     """Also where there are raw data: the disc is in the image, so images are what methods get."""
     found = []
     for index in range(3):

@@ -22,7 +22,7 @@ def test_window_psnr_of_a_known_error() -> None:
     assert window_psnr(truth, truth, np.zeros((8, 8), bool)) == float("inf")
 
 
-def test_what_lies_under_metal_does_not_count() -> None:
+def test_pixels_under_metal_do_not_count() -> None:
     image, truth = images()
     metal = NO_METAL.copy()
     metal[10:20, 10:20] = True

@@ -23,7 +23,7 @@ def test_all_methods_on_a_store(protocol: str, request: pytest.FixtureRequest) -
     sheets = all_tables(evaluation, [])
     titles = [sheet.title for sheet in sheets]
     assert titles[:4] == [f"By metal size ({name})" for name in ("window", "paper", "hu", "soft")]
-    assert ("Left alone" in titles) == (protocol == "clinical")
+    assert ("Needless changes" in titles) == (protocol == "clinical")
     for sheet in sheets:
         assert all(len(row) == len(sheet.columns) for row in sheet.rows)
         assert sheet.rows[0][0] in markdown(sheet)
@@ -33,7 +33,7 @@ def test_all_methods_on_a_store(protocol: str, request: pytest.FixtureRequest) -
 
 def test_results_that_are_not_finite_are_refused(clinical_store: Path) -> None:
     broken = Stub("broken", lambda one: np.full_like(one.slice_hu, np.nan))
-    with pytest.raises(InputRefused, match="the result of broken holds values that are not finite"):
+    with pytest.raises(InputRefused, match="the result of broken contains values that are not finite"):
         list(evaluate(open_pairs(clinical_store), Evaluation([broken]), count=1))
 
 

@@ -22,7 +22,7 @@ def test_images_of_few_patients_prove_less_than_as_many_patients() -> None:
 
 
 @pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0], [1.0, float("nan")]])
-def test_nothing_is_said_where_there_is_nothing_to_test(scores: list[float]) -> None:
+def test_there_is_no_p_value_without_differences(scores: list[float]) -> None:
     assert compare(scores, scores).t_test is None
 
 

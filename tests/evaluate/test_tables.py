@@ -49,15 +49,15 @@ def test_the_smallest_error_is_the_best_and_images_without_the_tissue_do_not_cou
 def test_p_values_of_one_patient_say_nothing_about_others() -> None:
     evaluation = Evaluation([Stub("a"), Stub("b")])
     evaluation.results = case_scores("a", [20.0, 22.0, 25.0]) + case_scores("b", [10.0, 11.0, 14.0])
-    assert "one patient: nothing" not in table_tests(evaluation, "soft").note
+    assert "a single patient does not allow" not in table_tests(evaluation, "soft").note
     evaluation.results = [replace(result, patient="the only one") for result in evaluation.results]
     sheet = table_tests(evaluation, "soft")
-    assert sheet.note.endswith("one patient: nothing follows for others")
+    assert sheet.note.endswith("a single patient does not allow conclusions about others")
     assert sheet.rows[0][2] != "-"
     assert sheet.rows[0][4] == "-"
 
 
-def test_contrast_that_was_gained_does_not_make_up_for_what_was_lost() -> None:
+def test_gained_contrast_does_not_offset_lost_contrast() -> None:
     kept = [Retention("one", "a", "near", 0.5), Retention("two", "a", "near", 1.5), Retention("one", "a", "far", 1.0)]
     sheet = table_lesions(kept)
     assert sheet.rows == [["a", "75.0% (50% to 150%)", "100.0% (100% to 100%)"]]

@@ -40,7 +40,7 @@ def test_the_faster_convolution_is_taken(N_p: int, kind: type) -> None:
     assert isinstance(model.network.prox_last, kind)
 
 
-def test_the_model_given_stays_as_it_was() -> None:
+def test_the_given_model_is_not_changed() -> None:
     model = make_model().train()
     before = {name: value.clone() for name, value in model.state_dict().items()}
     InferenceACDNet(model)(*make_input(1, 13, 18))
@@ -66,7 +66,7 @@ def test_same_input_same_bits() -> None:
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_F33_what_is_not_finite_is_not_hidden(name: str, value: float) -> None:
+def test_F33_values_that_are_not_finite_are_not_hidden(name: str, value: float) -> None:
     Y, X_li, I = make_input(1, 24, 20)
     X_li[0, 0, 10, 10] = value
     assert not InferenceACDNet(make_model(ARCHITECTURES[name]))(Y, X_li, I).image.isfinite().all()

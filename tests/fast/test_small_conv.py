@@ -33,7 +33,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
 
 
 @torch.inference_mode()
-def test_what_is_not_a_number_is_seen() -> None:
+def test_nan_is_not_hidden() -> None:
     _, planar = make(6)
     x = torch.zeros(1, 6, 20, 20)
     x[0, 2, 10, 10] = torch.nan

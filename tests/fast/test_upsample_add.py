@@ -8,7 +8,7 @@ from tests.helpers import with_threads
 
 @pytest.mark.parametrize("factor", [1, 2, 4, 8])
 @pytest.mark.parametrize("shape", [(32, 40), (33, 47), (8, 9)])
-def test_it_is_what_the_block_says(factor: int, shape: tuple[int, int]) -> None:
+def test_equals_the_block(factor: int, shape: tuple[int, int]) -> None:
     torch.manual_seed(0)
     H, W = shape
     x = torch.randn(2, 5, H, W).to(memory_format=torch.channels_last)
@@ -26,7 +26,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
     assert all(torch.equal(one, other) for other in others)
 
 
-def test_what_is_not_a_number_stays_none() -> None:
+def test_nan_is_not_hidden() -> None:
     x = torch.zeros(1, 3, 8, 8).to(memory_format=torch.channels_last)
     x[0, 1, 3, 3] = torch.nan
     f = torch.zeros(1, 3, 4, 4)

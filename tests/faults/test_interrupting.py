@@ -15,8 +15,7 @@ import pytest
 from acdnet.files import locked
 from acdnet.reduction.output import MARK
 from acdnet.reduction.slices import SliceTask, reduce_slices
-from tests.faults.results import same_but_for_the_time
-from tests.reduction.make import reduce, series
+from tests.reduction.make import reduce, same_but_for_the_time, series
 
 
 def command(source: Path, out: Path, *options: str) -> list[str]:
@@ -50,7 +49,7 @@ def test_f44_killed_and_started_again(tmp_path: Path) -> None:
     assert not (tmp_path / ".out.partial").exists()
 
 
-def test_f44_what_was_finished_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f44_finished_slices_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, interrupt = series(tmp_path / "in", (True,) * 4), True
     calls: list[int] = []
 

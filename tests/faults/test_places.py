@@ -55,9 +55,7 @@ def test_f38_an_output_that_is_in_the_way(tmp_path: Path) -> None:
     assert hashes(source) == before
 
 
-def test_f38_a_folder_of_somebody_else_where_the_result_would_grow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f38_a_foreign_folder_in_place_of_the_partial_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, mine = series(tmp_path / "in"), tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years")

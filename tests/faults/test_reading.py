@@ -13,8 +13,7 @@ from pydicom.uid import JPEG2000Lossless, JPEGLSLossless, JPEGLSNearLossless, RL
 from acdnet.io.dicom.create import new_series, write_series
 from acdnet.io.dicom.scan import DicomScan
 from acdnet.methods.metal import find_metal
-from tests.faults.results import pixels, report
-from tests.reduction.make import SIZE, SPACING, body, reduce, series, volume
+from tests.reduction.make import SIZE, SPACING, body, pixels, reduce, report, series, volume
 
 
 def refused(source: Path, tmp_path: Path, *words: str, options: tuple[str, ...] = ()) -> None:
@@ -148,7 +147,7 @@ def test_f06_deep_nesting(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("slope", ["0", "-1", "nan", "1e30"])
-def test_f08_a_slope_that_cannot_be(tmp_path: Path, slope: str) -> None:
+def test_f08_impossible_slopes_are_refused(tmp_path: Path, slope: str) -> None:
     datasets = new_series(volume((True,)), SPACING, "x")
     element = pydicom.DataElement("RescaleSlope", "DS", "1")
     element._value = slope
@@ -259,24 +258,26 @@ def test_f13_padding_that_uses_bits_no_pixel_has(tmp_path: Path) -> None:
     assert (np.frombuffer(after.PixelData, "<u2").reshape(SIZE, SIZE)[outside] == 63536).all()
 
 
-def test_f17_other_modalities_are_skipped(tmp_path: Path) -> None:
+MR = {"SOPClassUID": "1.2.840.10008.5.1.4.1.1.4", "SeriesInstanceUID": "1.2.9"}
+SCOUT = {"ImageType": ["ORIGINAL", "PRIMARY", "LOCALIZER"], "SeriesInstanceUID": "1.2.9"}
+
+
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        pytest.param(MR, "3 not CT images", id="F17 other modalities"),
+        pytest.param(SCOUT, "3 scouts", id="F19 scouts"),
+    ],
+)
+def test_other_images_are_skipped(tmp_path: Path, tags: dict[str, Any], words: str) -> None:
     source = series(tmp_path / "in")
-    series(tmp_path / "in/mr", SOPClassUID="1.2.840.10008.5.1.4.1.1.4", SeriesInstanceUID="1.2.9")
+    series(tmp_path / "in/other", **tags)
     done = reduce(source, tmp_path / "out")
     assert done.code == 4
-    assert "3 not CT images" in done.text
+    assert words in done.text
 
 
-def test_f19_scouts_are_skipped(tmp_path: Path) -> None:
-    source = series(tmp_path / "in")
-    scout = new_series(volume((True,)), SPACING, "scout", ImageType=["ORIGINAL", "PRIMARY", "LOCALIZER"])
-    write_series(tmp_path / "in/scout", scout)
-    done = reduce(source, tmp_path / "out")
-    assert done.code == 4
-    assert "1 scouts" in done.text
-
-
-def test_f20_a_broken_slice_of_another_series_is_no_matter(tmp_path: Path) -> None:
+def test_f20_broken_slices_of_another_series_are_ignored(tmp_path: Path) -> None:
     source = series(tmp_path / "in")
     other = series(tmp_path / "in/other", (True, True), SeriesInstanceUID="1.2.3")
     for n, file in enumerate(sorted(other.iterdir())):

@@ -14,9 +14,8 @@ from acdnet.methods.classical import FUNCTIONS, one_by_one
 from acdnet.methods.li import li
 from acdnet.physics.measurement import Measurement
 from acdnet.units import Image
-from tests.faults.results import pixels, report, same_but_for_the_time
 from tests.helpers import with_threads
-from tests.reduction.make import SIZE, body, reduce, run, series, volume
+from tests.reduction.make import SIZE, body, pixels, reduce, report, run, same_but_for_the_time, series, volume
 
 
 def test_f29_slices_without_metal_come_out_bit_for_bit(tmp_path: Path) -> None:
@@ -139,19 +138,19 @@ def test_f50_workers_change_no_byte(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["li", "acdnet"])
-def test_f50_threads_change_next_to_nothing(method: str) -> None:
+def test_f50_threads_change_less_than_half_a_hu(method: str) -> None:
     one, four = with_threads((1, 4), lambda: acdnet.reduce(body(), (2.0, 2.0), method).hu)
     assert np.abs(one - four).max() < 0.5
 
 
-def test_f51_settings_that_cannot_be(tmp_path: Path) -> None:
+def test_f51_impossible_settings_are_refused(tmp_path: Path) -> None:
     source = series(tmp_path / "in")
     for options in (["--metal-threshold", "-5"], ["--segmentation", "magic"], ["--method", "magic"], ["--device", "x"]):
         assert run("reduce", source, tmp_path / "out", *options).code == 2
     assert not (tmp_path / "out").exists()
 
 
-def test_f55_nothing_that_is_said_names_a_patient(tmp_path: Path) -> None:
+def test_f55_no_output_names_a_patient(tmp_path: Path) -> None:
     source = series(tmp_path / "in", PatientBirthDate="19610203", StudyDate="20240917")
     (source / "junk").write_text("x")
     done = reduce(source, tmp_path / "out")

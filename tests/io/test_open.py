@@ -1,7 +1,6 @@
 """Scans of every kind: read, changed, written, read again."""
 
 import gzip
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from acdnet.errors import ConfigError, InputRefused
 from acdnet.io.arrays import ArrayScan
 from acdnet.io.nifti import NiftiScan, axial_view, open_nifti
 from acdnet.io.open import Opening, open_scan
-from tests.reduction.make import reduce, series, volume
+from tests.reduction.make import reduce, report, series, volume
 
 
 def nifti(path: Path, data: Any, affine: Any = None, dtype: Any = np.int16, slope: float | None = None) -> Path:
@@ -34,7 +33,7 @@ AFFINES = {
 
 
 @pytest.mark.parametrize("name", AFFINES)
-def test_a_nifti_volume_is_seen_from_the_same_side_whatever_its_axes(tmp_path: Path, name: str) -> None:
+def test_the_order_of_axes_of_a_nifti_volume_does_not_matter(tmp_path: Path, name: str) -> None:
     """The same patient stored in three orders of axes gives the same slices, and goes back to where it came from."""
     standard = volume().astype(np.int16)  # slices up, rows to the back, columns to the left
     path = tmp_path / "a.nii.gz"
@@ -107,7 +106,7 @@ def test_arrays(tmp_path: Path, dtype: Any) -> None:
     assert change[1].any()
 
 
-def test_what_is_no_array(tmp_path: Path) -> None:
+def test_other_files_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros(4))
     np.save(tmp_path / "b.npy", np.array([{}], dtype=object), allow_pickle=True)
     (tmp_path / "c.npy").write_bytes(b"x")
@@ -134,7 +133,7 @@ def test_a_mask_from_a_file(tmp_path: Path, ending: str) -> None:
         affine[:3, 3] = 95.0, 95.0, 0.0
         nifti(path, mask.transpose(2, 1, 0), affine, np.uint8)
     assert reduce(source, tmp_path / "out", "--mask", path).code == 0
-    statuses = [one["status"] for one in json.loads((tmp_path / "out/report.json").read_text())["slices"]]
+    statuses = [one["status"] for one in report(tmp_path / "out")["slices"]]
     assert statuses == ["unchanged", "reduced"]
     with np.load(tmp_path / "out/maps/0002.npz") as maps:
         assert np.array_equal(maps["metal"], mask[1])

@@ -108,7 +108,7 @@ def test_details_do_not_change_the_image() -> None:
 
 @pytest.mark.parametrize("config", [TINY, CORRECTED], ids=["none", "trace_correction"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e9])
-def test_the_metal_may_hold_any_value(config: ACDNetConfig, value: float) -> None:
+def test_values_of_the_metal_have_no_effect(config: ACDNetConfig, value: float) -> None:
     given = {"li": li(measure())}
     expected = method(config)(measure(given=given))
     hu, metal = slice_with_metal()
@@ -133,7 +133,7 @@ def test_unusable_images_are_refused(values: dict[str, object], message: str) ->
         method()(replace(measure(), **values))  # type: ignore[arg-type]
 
 
-def test_a_method_knows_its_card() -> None:
+def test_a_method_has_the_data_of_its_card() -> None:
     model = make_model(TINY)
     training = Training(data="none", protocol="none", patches_seen=3, hours=0.5)
     count = TINY.count_parameters()

@@ -28,7 +28,7 @@ def test_only_metal_that_stayed_bright_keeps_its_values_above_the_range() -> Non
     np.testing.assert_allclose(X + above_range(hu, X), [[9000.0, 60.0, 50.0]], atol=1e-2)
 
 
-def test_bone_is_what_both_images_show() -> None:
+def test_bone_must_be_in_both_images() -> None:
     """A streak or metal, which one of them lacks, is left to the network."""
     Y, X1 = to_network(np.full((3, 4), 2000.0, np.float32)), to_network(np.full((3, 4), 600.0, np.float32))
     everywhere = torch.ones(1, 1, 3, 4, dtype=torch.bool)

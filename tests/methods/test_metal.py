@@ -40,7 +40,7 @@ def test_the_edge_of_a_bright_metal_lies_half_way_up() -> None:
     assert overlap(found, disc(30, 30)) > 0.9 > overlap(plain, disc(30, 30))
 
 
-def test_a_starved_inside_belongs_to_the_metal_but_a_hole_of_tissue_does_not() -> None:
+def test_a_dark_core_is_metal_and_a_hole_of_tissue_is_not() -> None:
     starved, ring = canvas(a=4000), canvas(a=4000)
     starved[disc(30, 30, 2)] = 1200
     ring[disc(30, 30, 2)] = 40

@@ -81,7 +81,7 @@ def test_rays_get_back_no_more_than_the_limits() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e9])
-def test_the_metal_itself_may_hold_anything(value: float) -> None:
+def test_values_of_the_metal_have_no_effect(value: float) -> None:
     marred = np.where(METAL, np.float32(value), LESION)
     assert np.array_equal(given_back(marred, METAL, GEOMETRY), given_back(LESION, METAL, GEOMETRY))
 

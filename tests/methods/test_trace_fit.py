@@ -59,7 +59,7 @@ def case(size: int, views: int = 640) -> tuple[TraceRays, Tensor]:
 
 @pytest.mark.parametrize("size", [128, 129])
 @pytest.mark.parametrize("views", [640, 328])  # 164 views are not a multiple of 8: all rays are kept
-def test_every_other_ray_shows_what_is_smooth(size: int, views: int) -> None:
+def test_every_other_ray_suffices_for_smooth_images(size: int, views: int) -> None:
     rays, blob = case(size, views)
     half = every_other(rays)
     assert half.geometry.size == (size if views == 328 else 64 if size == 128 else 65)
@@ -103,7 +103,7 @@ def rays(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return 0.1 + 2.4 * P - 0.3 * P * L + 0.5 * torch.exp(-2 * P / P[trace].max()), P, L, trace
 
 
-def test_the_fit_removes_what_is_smooth_in_path_and_tissue() -> None:
+def test_the_fit_removes_smooth_functions_of_path_and_tissue() -> None:
     d, P, L, trace = rays(0)
     bump = torch.zeros(60, 40)
     bump[30:34, 20:24] = 0.4

@@ -68,7 +68,7 @@ def test_details_only_on_request() -> None:
 
 
 @pytest.mark.parametrize("size", [(13, 18), (57, 44)])
-def test_samples_of_a_batch_do_not_know_of_each_other(size: tuple[int, int]) -> None:
+def test_samples_of_a_batch_are_independent(size: tuple[int, int]) -> None:
     model = make_model()
     Y, X_li, I = make_input(3, *size)
     with torch.no_grad():
@@ -80,7 +80,7 @@ def test_samples_of_a_batch_do_not_know_of_each_other(size: tuple[int, int]) -> 
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])
-def test_what_lies_under_the_metal_does_not_leak(value: float) -> None:
+def test_values_under_the_metal_have_no_effect(value: float) -> None:
     model = make_model()
     Y, X_li, I = make_input(1, 13, 18)
     with torch.no_grad():
@@ -97,7 +97,7 @@ def test_nan_under_the_metal_does_not_reach_the_gradients() -> None:
     assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
 
 
-def test_mask_may_be_numbers() -> None:
+def test_the_mask_can_be_numeric() -> None:
     Y, X_li, I = make_input(1, 13, 18)
     with torch.no_grad():
         assert torch.equal(make_model()(Y, X_li, I).image, make_model()(Y, X_li, I.float()).image)

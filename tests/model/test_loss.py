@@ -58,7 +58,7 @@ def test_nothing_under_the_metal_counts() -> None:
     assert torch.equal(acdnet_loss(r, Y, X, I).total, acdnet_loss(r, Y, hidden, I).total)
 
 
-def test_pixels_may_have_a_weight() -> None:
+def test_pixels_can_be_weighted() -> None:
     r, Y, X, I = decomposed()
     plain, left, right = (
         acdnet_loss(r, Y, X, I, 2.0, W)
@@ -109,7 +109,7 @@ def test_a_small_network_learns_one_pair() -> None:
     assert losses[-1] < 0.1 * losses[0]
 
 
-def test_stages_before_the_last_may_count_less() -> None:
+def test_earlier_stages_can_be_weighted_less() -> None:
     r, Y, X, I = decomposed()
     last, half, usual = (acdnet_loss(r, Y, X, I, 2.0, mu=mu) for mu in (0.0, 0.05, 0.1))
     torch.testing.assert_close(last.image_l2, (I * (X - r.image)).square().mean())

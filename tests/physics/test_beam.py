@@ -75,7 +75,7 @@ def test_water_stays_flat_after_the_correction(name: str, radius: float) -> None
 
 
 @pytest.mark.parametrize("radius", [4.0, 5.0, 6.0, 7.0, 12.0])
-def test_the_cubic_of_the_benchmark_leaves_a_little(radius: float) -> None:
+def test_the_cubic_correction_of_the_benchmark_leaves_less_than_10_hu(radius: float) -> None:
     """Its polynomial is part of the protocol; ours of fifth degree would be flat with the same beam."""
     assert abs(cupping("benchmark", 3, radius)) < 10.0
     assert abs(cupping("benchmark", 5, radius)) < 5.0

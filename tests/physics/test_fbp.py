@@ -29,7 +29,7 @@ def test_projecting_and_reconstructing_gives_the_image_back() -> None:
     assert torch.allclose(fbp(project(image, g), g), image, atol=0.01)
 
 
-def test_benchmark_differs_from_the_textbook_a_little() -> None:
+def test_benchmark_differs_slightly_from_the_textbook() -> None:
     g = FanBeam.benchmark()
     lines = torch.from_numpy(plain.disc_projection(g, 0.0, 0.0, 5.0) * WATER_MU).float()
     inside = torch.from_numpy(plain.disc(g, 0.0, 0.0, 4.5) == 1)

@@ -53,7 +53,7 @@ def test_an_image_without_metal_comes_back() -> None:
     assert np.allclose(measured.reconstruct(measured.interpolated()), image, atol=0.01)
 
 
-def test_one_projection_tells_the_trace_of_widened_metal_and_the_path_through_metal() -> None:
+def test_one_projection_gives_the_trace_of_dilated_metal_and_the_path() -> None:
     measured = measure()
     wide = torch.from_numpy(binary_dilation(measured.metal)).float()
     assert torch.equal(measured.trace, project(wide, measured.geometry) > 0)

@@ -8,7 +8,7 @@ from acdnet.physics.phantom import SITES, make_phantom
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_a_patient_has_what_patients_have(site: str) -> None:
+def test_a_phantom_has_fat_soft_tissue_bone_and_air(site: str) -> None:
     phantom = make_phantom(site, 1)
     body = find_anatomy(phantom.hu, phantom.pixel_mm).body
     inside = phantom.hu[body]

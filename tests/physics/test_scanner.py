@@ -121,7 +121,7 @@ def error(made: Simulation) -> float:
 
 
 def test_metal_that_changes_nothing_changes_nothing() -> None:
-    """Water in place of tissue of the same attenuation: no artifact, whatever the scatter and the dose."""
+    """Water in place of tissue of the same attenuation: no artifact at any scatter and dose."""
     one = scanner(SCATTER_SHARE=(2e-4, 2e-4), PHOTONS=(2e5, 2e5))
     trace = torch.zeros(one.scan.sinogram_shape, dtype=torch.bool)
     trace[:, 60:90] = True
@@ -130,7 +130,7 @@ def test_metal_that_changes_nothing_changes_nothing() -> None:
     assert change.abs().max() < 1e-4
 
 
-def test_a_ray_through_metal_is_what_it_should_be() -> None:
+def test_a_ray_through_metal_equals_a_calculation_by_hand() -> None:
     """One ray by hand: water and metal, energies added up, corrected for water, minus the same without metal."""
     one = scanner()
     share, trace = one._share(torch.from_numpy(METAL), "titanium", 1.0)

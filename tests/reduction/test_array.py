@@ -27,7 +27,7 @@ def test_integers_stay_integers() -> None:
     assert np.array_equal(done.hu[0], before[0])
 
 
-def test_a_mask_of_the_user_is_believed() -> None:
+def test_a_mask_of_the_user_is_used() -> None:
     image = body(metal=False)
     mask = np.zeros(image.shape, bool)
     mask[50:55, 60:66] = True
@@ -41,7 +41,7 @@ def test_a_mask_of_the_user_is_believed() -> None:
         acdnet.reduce(image, (2.0, 2.0), "li", mask=image)  # type: ignore[arg-type]
 
 
-def test_arguments_that_cannot_be() -> None:
+def test_impossible_arguments_are_refused() -> None:
     with pytest.raises(InputRefused, match="spacing_mm"):
         acdnet.reduce(body(), (2.0,), "li")
     with pytest.raises(InputRefused, match="H x W"):

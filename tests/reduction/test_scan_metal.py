@@ -17,12 +17,12 @@ def test_adjacent_slices_decide_doubtful_pixels() -> None:
     speck, metal = body(metal=False), body()
     speck[(slice_ := np.s_[48:51, 62:65])] = 2400.0
     assert (metal[slice_] > 2500).all()
-    alone, beside = (
+    alone, adjacent = (
         list(find_scan_metal(ArrayScan(np.stack(hu), (3.0, 2.0, 2.0)), Segmentation()))
         for hu in ([speck, body(metal=False)], [speck, metal])
     )
     assert not alone[0].any()
-    assert beside[0][slice_].all()
+    assert adjacent[0][slice_].all()
 
 
 def test_every_slice_is_visited_in_order() -> None:

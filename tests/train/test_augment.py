@@ -8,11 +8,8 @@ from scipy.ndimage import distance_transform_edt
 
 from acdnet.data.pairs import open_pairs
 from acdnet.data.store import Pair
-from acdnet.errors import ConfigError
 from acdnet.train.augment import CONTRAST_HU, TISSUE_HU, with_lesions, with_scaled_artifact
-from acdnet.train.config import from_dict
 from acdnet.train.patches import Patches
-from tests.data.make import small_store
 
 
 @pytest.fixture
@@ -26,7 +23,7 @@ def pair() -> Pair:
     return Pair(clean, corrupted, clean + np.float32(7.0), metal)
 
 
-def test_the_artifact_stays_what_it_was(pair: Pair) -> None:
+def test_lesions_do_not_change_the_artifact(pair: Pair) -> None:
     made = with_lesions(pair, np.random.default_rng(1))
     added = made.clean - pair.clean
     tissue = ~pair.metal
@@ -77,8 +74,8 @@ def test_air_holds_no_lesion(pair: Pair) -> None:
     np.testing.assert_array_equal(made.clean, air.clean)
 
 
-def test_as_many_patches_have_them_as_asked_for(tmp_path: Path) -> None:
-    sets = [open_pairs(small_store(tmp_path))]
+def test_the_given_share_of_patches_is_augmented(sinogram_store: Path) -> None:
+    sets = [open_pairs(sinogram_store)]
     kinds: list[Callable[[float], Patches]] = [
         lambda share: Patches(sets, 48, seed=1, lesions=share),
         lambda share: Patches(sets, 48, seed=1, artifact_scaling=share),
@@ -90,21 +87,8 @@ def test_as_many_patches_have_them_as_asked_for(tmp_path: Path) -> None:
         assert all_[7].equal(again[7])
 
 
-def test_other_networks_refuse_them() -> None:
-    config = from_dict(
-        {
-            "model": {"architecture": "dudonet-s"},
-            "data": {"train": ["a"]},
-            "run": {"folder": "b"},
-            "training": {"lesions": 0.5, "patches": 1},
-        }
-    )
-    with pytest.raises(ConfigError, match="lesions"):
-        config.check()
-
-
-def test_their_pixels_may_have_a_weight(tmp_path: Path) -> None:
-    sets = [open_pairs(small_store(tmp_path))]
+def test_pixels_of_lesions_can_be_weighted(sinogram_store: Path) -> None:
+    sets = [open_pairs(sinogram_store)]
     plain, with_, weighted = (
         Patches(sets, 48, seed=1, lesions=share, lesion_weight=weight)
         for share, weight in ((0.0, 1.0), (1.0, 1.0), (1.0, 5.0))

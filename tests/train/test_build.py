@@ -62,7 +62,9 @@ def test_last_stages_can_be_dropped(path: str, sizes: dict[str, Any]) -> None:
         ({"last": "trace_correction"}, "model.last"),
     ],
 )
-def test_what_changes_with_start_from_must_be_set(path: str, sizes: dict[str, Any], named: str) -> None:
+def test_settings_that_differ_from_the_initial_model_must_be_explicit(
+    path: str, sizes: dict[str, Any], named: str
+) -> None:
     save(ACDNet(replace(ARCHITECTURES["acdnet-s"], **SIZES, **sizes)), path)
     with pytest.raises(ConfigError, match=named):
         started(path, architecture="acdnet-s")

@@ -16,7 +16,7 @@ def write(folder: Path, text: str) -> Path:
     return folder / "c.toml"
 
 
-def test_recipes_give_what_is_not_set(tmp_path: Path) -> None:
+def test_recipes_supply_missing_settings(tmp_path: Path) -> None:
     short = read_config(write(tmp_path, GOOD))
     short.check()
     assert (short.training.schedule, short.training.batch) == ("cosine", 8)
@@ -67,7 +67,7 @@ def test_f51_bad_settings_are_named(tmp_path: Path, change: str, word: str) -> N
         read_config(write(tmp_path, 'name = "n"\n' + GOOD), (change,)).check()
 
 
-def test_what_a_run_needs(tmp_path: Path) -> None:
+def test_missing_settings_are_named(tmp_path: Path) -> None:
     for text, word in (
         ("", "data.train"),
         (GOOD.replace("minutes = 5", ""), "minutes"),

@@ -147,7 +147,7 @@ def test_other_data_or_another_network_cannot_be_resumed(store: Path, tmp_path: 
         train(from_dict(given), resume=True)
 
 
-def test_settings_that_decide_the_patches_may_not_change(store: Path, tmp_path: Path) -> None:
+def test_settings_that_determine_the_patches_are_fixed(store: Path, tmp_path: Path) -> None:
     train(small_config(store, tmp_path / "run", patches=8), resume=False)
     with pytest.raises(ConfigError, match=r"training\.batch was 4"):
         train(small_config(store, tmp_path / "run", patches=16, batch=2), resume=True)

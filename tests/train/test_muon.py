@@ -9,7 +9,6 @@ from torch import nn
 from acdnet.train.checkpoint import load_checkpoint
 from acdnet.train.loop import train
 from acdnet.train.muon import MOMENTUM, SHARE, Muon, is_mixing, orthogonal
-from tests.data.make import small_store
 from tests.train.make import same, small_config, stopped_and_resumed
 
 
@@ -70,9 +69,10 @@ def test_other_weights_are_updated_by_adam() -> None:
         torch.testing.assert_close(mine, other)
 
 
-def test_a_resumed_run_equals_one_that_was_not_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = small_store(tmp_path, 4)
-    whole, parted = (small_config(store, tmp_path / name, optimiser="muon") for name in ("whole", "parted"))
+def test_a_resumed_run_equals_one_that_was_not_stopped(
+    sinogram_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, parted = (small_config(sinogram_store, tmp_path / name, optimiser="muon") for name in ("whole", "parted"))
     train(whole, resume=False)
     stopped_and_resumed(parted, monkeypatch)
     one, other = (load_checkpoint(tmp_path / name)[0] for name in ("whole", "parted"))

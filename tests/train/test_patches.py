@@ -18,8 +18,8 @@ COLLATE = ACDNetTask().collate
 
 
 @pytest.fixture(scope="module")
-def patches(tmp_path_factory: pytest.TempPathFactory) -> Patches:
-    return Patches([open_pairs(small_store(tmp_path_factory.mktemp("patches")))], 32, seed=1, hard_patch_share=0.5)
+def patches(sinogram_store: Path) -> Patches:
+    return Patches([open_pairs(sinogram_store)], 32, seed=1, hard_patch_share=0.5)
 
 
 def test_a_patch_depends_on_seed_and_number_alone(patches: Patches) -> None:
@@ -28,7 +28,7 @@ def test_a_patch_depends_on_seed_and_number_alone(patches: Patches) -> None:
     assert not torch.equal(patches[5], Patches(patches.sets, 32, seed=2, hard_patch_share=0.5)[5])
 
 
-def test_what_a_patch_is(patches: Patches) -> None:
+def test_patches_are_in_network_units(patches: Patches) -> None:
     for n in range(6):
         Y, X_li, X, I = patches[n]
         assert Y.shape == (32, 32)
@@ -85,16 +85,14 @@ def test_an_error_while_reading_is_seen(patches: Patches, tmp_path: Path) -> Non
         next(iter(Batches(Patches([store], 32, 0), COLLATE, 2)))
 
 
-def test_patches_come_from_one_pair(tmp_path: Path) -> None:
-    sets = [open_pairs(small_store(tmp_path))]
-
+def test_patches_come_from_one_pair(patches: Patches) -> None:
     class Which(Patches):
         def example(self, which: int, index: int, window: Window) -> Tensor:  # noqa: ARG002
             return torch.tensor([[index, window.rows.start], [index, window.columns.start]])
 
-    patches = Which(sets, 32, seed=1, hard_patch_share=0.5, patches_per_pair=4)
-    drawn = [sorted(patches[n].flatten().tolist()) for n in range(32)]
-    assert sorted(patches[7].flatten().tolist()) == drawn[7]
+    which = Which(patches.sets, 32, seed=1, hard_patch_share=0.5, patches_per_pair=4)
+    drawn = [sorted(which[n].flatten().tolist()) for n in range(32)]
+    assert sorted(which[7].flatten().tolist()) == drawn[7]
     pairs = [set.intersection(*(set(one) for one in drawn[k : k + 4])) for k in range(0, 32, 4)]
     assert all(pairs)
     assert len(set.union(*pairs)) > 1

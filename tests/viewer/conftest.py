@@ -61,6 +61,14 @@ def reduced_by_li(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
+@pytest.fixture(scope="session")
+def evaluated(sinogram_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Evaluate the input and LI."""
+    out = tmp_path_factory.mktemp("evaluated") / "out"
+    assert run("evaluate", sinogram_store, "--out", out, "--methods", "input,li", "--lesions", 0).code == 0
+    return out
+
+
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[Jobs]:
     """Open a folder of jobs without starting the queue."""

@@ -1,6 +1,7 @@
 """Results of `acdnet evaluate`."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,10 @@ import pytest
 from acdnet.errors import InputRefused
 from acdnet.viewer.result import open_result
 from acdnet.viewer.stages import StageView
-from tests.data.make import small_store
-from tests.reduction.make import run
 
 
-def test_an_evaluation(tmp_path: Path) -> None:
-    store = small_store(tmp_path)
-    assert run("evaluate", store, "--out", tmp_path / "out", "--methods", "input,li", "--lesions", 0).code == 0
-    result = open_result(tmp_path / "out")
+def test_an_evaluation(evaluated: Path, sinogram_store: Path, tmp_path: Path) -> None:
+    result = open_result(evaluated)
     about = result.describe()
     assert [layer["label"] for layer in about["layers"]] == [
         *("Input", "LI", "Truth", "Input - Truth", "LI - Truth", "LI - Input"),
@@ -31,12 +28,13 @@ def test_an_evaluation(tmp_path: Path) -> None:
     metal = result.metal(0)
     assert metal is not None
     assert metal.any()
-    manifest = json.loads((store / "manifest.json").read_text())
+    manifest = json.loads((sinogram_store / "manifest.json").read_text())
     sizes = {(entry["pixel_mm"], entry["pixel_mm"]) for entry in manifest["slices"]}
     assert {result.plane(n).spacing_mm for n in range(len(about["slices"]))} <= sizes
     assert "evaluation" in StageView(result).why_unavailable()
 
-    arrays = dict(np.load(tmp_path / "out/cases.npz"))
+    shutil.copytree(evaluated, tmp_path / "out")
+    arrays = dict(np.load(evaluated / "cases.npz"))
     del arrays["pixel_mm"]  # of unknown pixel size
     np.savez(tmp_path / "out/cases.npz", **arrays)
     assert open_result(tmp_path / "out").plane(0).spacing_mm is None

@@ -12,7 +12,7 @@ import pytest
 from acdnet.errors import InputRefused
 from acdnet.viewer.images import open_images
 from acdnet.viewer.result import open_result
-from tests.reduction.make import run, volume
+from tests.reduction.make import change_report, run, volume
 from tests.viewer.server import API, client_of
 
 STEP, ROWS, COLUMNS = 3.0, 2.25, 2.0
@@ -49,8 +49,7 @@ def test_arrays_have_the_pixel_size_of_the_report(tmp_path: Path) -> None:
     result = open_result(tmp_path / "out")
     assert np.abs(result.image(1, "before") - volume()[1]).max() < 0.01
     assert result.expected_error_hu(1) is None
-    report = json.loads((tmp_path / "out/report.json").read_text())
-    (tmp_path / "out/report.json").write_text(json.dumps(report | {"spacing_mm": [ROWS, COLUMNS]}))
+    change_report(tmp_path / "out", spacing_mm=[ROWS, COLUMNS])
     assert open_result(tmp_path / "out").plane(0).spacing_mm == (ROWS, COLUMNS)
 
 

@@ -13,7 +13,7 @@ from acdnet.viewer import result as result_module
 from acdnet.viewer.result import open_result
 from acdnet.viewer.safe_read import load_arrays
 from acdnet.viewer.view_model import Plane
-from tests.reduction.make import run, series, volume
+from tests.reduction.make import change_report, run, series, volume
 from tests.viewer.conftest import METAL
 from tests.viewer.server import API, client_of
 
@@ -64,7 +64,7 @@ def test_f54_a_pair_of_other_sizes_is_refused(copied: Path, tmp_path: Path) -> N
         open_result(copied)
 
 
-def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
+def test_other_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputRefused, match="no such folder"):
         open_result(tmp_path / "nothing")
     with pytest.raises(InputRefused, match=r"report\.json"):
@@ -84,8 +84,7 @@ def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_impossible_values_in_a_report_are_refused(copied: Path, name: str, value: str) -> None:
-    report = json.loads((copied / "report.json").read_text())
-    (copied / "report.json").write_text(json.dumps(report | {name: json.loads(value)}))
+    change_report(copied, **{name: json.loads(value)})
     with pytest.raises(InputRefused, match=r"report\.json"):
         open_result(copied)
 

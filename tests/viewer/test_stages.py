@@ -1,6 +1,5 @@
 """The network stages of a reduced slice."""
 
-import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +13,7 @@ from acdnet.errors import InputRefused
 from acdnet.viewer.result import open_result
 from acdnet.viewer.stages import StageCache, Stages, StageView
 from acdnet.viewer.view_model import ViewModel
-from tests.reduction.make import run, series, volume
+from tests.reduction.make import change_report, report, run, series, volume
 from tests.viewer.server import API, client_of
 
 
@@ -44,9 +43,7 @@ def test_inside_the_network(metal_hu: float, tmp_path: Path) -> None:
 def changed(reduced: Path, folder: Path, **values: Any) -> ViewModel:
     """Open a copy of a result with another report."""
     shutil.copytree(reduced, folder, dirs_exist_ok=True)
-    report = json.loads((folder / "report.json").read_text())
-    (folder / "report.json").write_text(json.dumps(report | values))
-    return open_result(folder)
+    return open_result(change_report(folder, **values))
 
 
 def test_why_there_are_no_stages(reduced: Path, reduced_by_li: Path, tmp_path: Path) -> None:
@@ -62,7 +59,7 @@ def test_why_there_are_no_stages(reduced: Path, reduced_by_li: Path, tmp_path: P
 
 
 def test_a_slice_that_was_passed_through_has_no_stages(reduced: Path, tmp_path: Path) -> None:
-    slices = json.loads((reduced / "report.json").read_text())["slices"]
+    slices = report(reduced)["slices"]
     slices[1] |= {"status": "passed through", "reason": "the result would be worse"}
     inside = StageView(changed(reduced, tmp_path, slices=slices))
     for ask in (inside.describe, lambda n: inside.image(n, "images", 0)):

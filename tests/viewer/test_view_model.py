@@ -13,7 +13,7 @@ from acdnet.viewer.view_model import edges
         ((1, 0, 0, 0, 0, -1), "HLFR"),  # coronal
     ],
 )
-def test_edges_are_named_as_they_lie(plane: tuple[int, ...], letters: str) -> None:
+def test_edges_are_named_by_the_orientation(plane: tuple[int, ...], letters: str) -> None:
     top, right, bottom, left = edges(np.array(plane[:3]), np.array(plane[3:]))
     assert top + right + bottom + left == letters
 

@@ -42,7 +42,7 @@ def test_sizes_that_export_never_saw(exported: tuple[Path, float], size: tuple[i
     np.testing.assert_allclose(artifact, expected.artifacts[-1].numpy(), atol=1e-2)
 
 
-def test_the_file_says_what_it_is(exported: tuple[Path, float]) -> None:
+def test_the_file_describes_itself(exported: tuple[Path, float]) -> None:
     session = onnxruntime.InferenceSession(exported[0], providers=["CPUExecutionProvider"])
     metadata = session.get_modelmeta().custom_metadata_map
     assert "research use only" in metadata["notice"].lower()

@@ -47,7 +47,7 @@ def state() -> dict[str, torch.Tensor]:
     ("change", "message"),
     [
         ({"D": None}, "'D'"),
-        ({"proxNet_X_T.1.layer.0.0.weight": None}, "holds"),
+        ({"proxNet_X_T.1.layer.0.0.weight": None}, "contains"),
         ({"proxNet_X_T.1.layer.0.1.running_var": None}, r"stages\.1\.prox_X\.trunk\.0\.norm1\.running_var"),
         ({"strange": torch.zeros(1), "tau": None}, "'strange'"),
         ({"tau": torch.tensor([float("nan")])}, "not finite"),
@@ -55,17 +55,17 @@ def state() -> dict[str, torch.Tensor]:
         ({"D": torch.zeros(3)}, "sizes"),
         ({"convert_conv_layer1": torch.zeros(()), "strange": torch.zeros(3)}, "convert_conv_layer1"),
         ({"eta1_T": torch.zeros(2, 1, dtype=torch.int64)}, "int64"),
-        ({"eta2_T": torch.zeros(5, 1)}, "holds"),
+        ({"eta2_T": torch.zeros(5, 1)}, "contains"),
     ],
 )
-def test_what_is_wrong_is_named(change: dict[str, torch.Tensor | None], message: str, tmp_path: Path) -> None:
+def test_errors_name_the_weights(change: dict[str, torch.Tensor | None], message: str, tmp_path: Path) -> None:
     changed = {name: value for name, value in {**state(), **change}.items() if value is not None}
     torch.save(changed, tmp_path / "c.pt")
     with pytest.raises(ModelFileError, match=message):
         read_published(tmp_path / "c.pt")
 
 
-def test_what_is_no_state_dict_is_refused(tmp_path: Path) -> None:
+def test_files_without_a_state_dict_are_refused(tmp_path: Path) -> None:
     torch.save([1, 2, 3], tmp_path / "c.pt")
     with pytest.raises(ModelFileError, match="state dict"):
         read_published(tmp_path / "c.pt")

@@ -30,7 +30,7 @@ def test_round_trip(tmp_path: Path) -> None:
     torch.testing.assert_close(load_model(path)(*inputs).image, model(*inputs).image.detach(), atol=1e-2, rtol=0)
 
 
-def test_existing_files_are_kept_unless_told(tmp_path: Path) -> None:
+def test_existing_files_are_kept_unless_overwritten_explicitly(tmp_path: Path) -> None:
     path = tmp_path / "m.safetensors"
     save_model(make_model(), path, name="m", summary="")
     before = path.read_bytes()
@@ -53,7 +53,7 @@ def test_a_broken_model_is_not_written(tmp_path: Path) -> None:
     model = make_model()
     with torch.no_grad():
         model.D[0, 0, 0] = float("nan")
-    with pytest.raises(ModelFileError, match="D holds numbers that are not finite"):
+    with pytest.raises(ModelFileError, match="D contains values that are not finite"):
         save_model(model, tmp_path / "m.safetensors", name="m", summary="")
     assert list(tmp_path.iterdir()) == []
 
@@ -82,6 +82,6 @@ def test_weights_of_16_bits(tmp_path: Path) -> None:
         assert torch.equal(after, exact), name
     with torch.no_grad():
         model.D[0, 0, 0] = 1e5  # more than 16 bits hold
-    with pytest.raises(ModelFileError, match="D holds numbers that are not finite"):
+    with pytest.raises(ModelFileError, match="D contains values that are not finite"):
         save_model(model, short, name="m", summary="", half=True, overwrite=True)
     read_model(short)

@@ -7,7 +7,7 @@ import pydicom
 from tests.reduction.make import reduce, series
 
 
-def test_f40_what_a_derived_series_must_carry(tmp_path: Path) -> None:
+def test_f40_tags_of_a_derived_series(tmp_path: Path) -> None:
     source = series(tmp_path / "in", PatientIdentityRemoved="YES", SeriesNumber=4)
     assert reduce(source, tmp_path / "out").code == 0
     for kind in ("reduced", "difference"):

@@ -59,7 +59,7 @@ def test_the_two_parts_have_their_published_counts() -> None:
 
 
 @pytest.mark.parametrize("kind", DUAL)
-def test_rays_that_miss_the_metal_keep_what_was_measured(kind: type[DualConfig], observed: Observed) -> None:
+def test_rays_that_miss_the_metal_are_kept(kind: type[DualConfig], observed: Observed) -> None:
     found = small(kind).eval()(observed)
     outside = observed.trace == 0
     source = observed.S_li if issubclass(DUAL[kind], DuDoNet) else observed.S
@@ -68,7 +68,7 @@ def test_rays_that_miss_the_metal_keep_what_was_measured(kind: type[DualConfig],
     assert found.image.shape == observed.Y.shape
 
 
-def test_each_method_is_what_its_equation_says(observed: Observed) -> None:
+def test_each_method_equals_its_equation(observed: Observed) -> None:
     o = observed
     for kind, network in DUAL.items():
         model = small(kind).eval()
@@ -143,7 +143,7 @@ def test_the_reconstruction_is_that_of_the_methods(observed: Observed) -> None:
     assert abs(ours - measurement.reconstruct(S)).max() < 0.05
 
 
-def test_networks_see_the_same_whatever_the_size_of_a_pixel(observed: Observed) -> None:
+def test_the_size_of_a_pixel_does_not_matter_to_the_networks(observed: Observed) -> None:
     lengths = ("pixel_cm", "bin_cm", "source_cm", "detector_cm")
     larger = replace(SCANNER, **{name: 3 * getattr(SCANNER, name) for name in lengths})
     measurement = measure()
@@ -153,7 +153,7 @@ def test_networks_see_the_same_whatever_the_size_of_a_pixel(observed: Observed) 
     torch.testing.assert_close(other.project(other.Y), observed.project(observed.Y), atol=1e-4, rtol=1e-4)
 
 
-def test_slices_of_the_benchmark_are_taken_as_they_are() -> None:
+def test_slices_of_the_benchmark_are_not_rescaled() -> None:
     for size in (32, 416):
         geometry = FanBeam.benchmark(size)
         assert replace(observe(measure()), geometry=geometry).shrunk == 1.0

@@ -80,7 +80,7 @@ def test_unknown_kinds_are_refused() -> None:
     assert len(KINDS) >= 10
 
 
-def test_shapes_are_as_large_as_they_say() -> None:
+def test_shapes_have_the_given_size() -> None:
     sheet = Sheet.at((200, 200), 100.3, 99.8, 0.5)
     area = 0.25  # mm^2 of a pixel
     assert sheet.disc(20).sum() * area == pytest.approx(np.pi * 400, rel=0.01)

@@ -1,12 +1,12 @@
 """Mouse and keyboard in the page."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.reduction.make import report
 from tests.viewer.browser import READY, until, until_shown, value, visit
 
 NUMBER = "window.acdnet.number"
@@ -108,8 +108,8 @@ def test_values_under_a_resting_pointer_follow_the_slice(opened: Any) -> None:
 
 
 def test_changed_slices_are_visited_in_order_of_change(page: Any, address: str, reduced: Path) -> None:
-    report = json.loads((reduced / "report.json").read_text())
-    changes = [entry["mean_change_hu"] for entry in report["slices"]]
+    written = report(reduced)
+    changes = [entry["mean_change_hu"] for entry in written["slices"]]
     ranked = sorted(range(1, 4), key=lambda n: (-changes[n], n))
     assert changes[0] == 0
     visit(page, address)

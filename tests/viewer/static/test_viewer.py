@@ -9,7 +9,6 @@ import pytest
 
 from acdnet.io.scan import NOTICE
 from acdnet.viewer.result import open_result
-from tests.data.make import small_store
 from tests.reduction.make import run, series
 from tests.viewer.browser import READY, drag, pixels, until, until_shown, value, viewer, visit
 from tests.viewer.server import until as wait_until
@@ -153,11 +152,9 @@ def test_marks_and_dark_images(page: Any, tmp_path: Path) -> None:
     assert seen["MONOCHROME1"][1] == seen["MONOCHROME2"][1]  # differences are never inverted
 
 
-def test_an_evaluation_is_viewed(page: Any, tmp_path: Path) -> None:
-    store = small_store(tmp_path)
-    assert run("evaluate", store, "--out", tmp_path / "out", "--methods", "input,li", "--lesions", 0).code == 0
-    result = open_result(tmp_path / "out")
-    with viewer("view", tmp_path / "out") as address:
+def test_an_evaluation_is_viewed(page: Any, evaluated: Path) -> None:
+    result = open_result(evaluated)
+    with viewer("view", evaluated) as address:
         visit(page, address)
         assert value(page, "window.acdnet.panes.map((pane) => pane.shown.label).join()") == "Input,LI,Truth,LI - Truth"
         for number in range(len(result.describe()["slices"])):
