@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from acdnet.config import ACDNetConfig
 from acdnet.fast.inference import InferenceACDNet
+from acdnet.fast.training import fold_for_training
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.residual import channels_last
 from acdnet.weights.published import read_published
@@ -78,7 +79,7 @@ def _training_step(model: nn.Module, B: int) -> Callable[[], Tensor]:
     """Return one step: forward, mean squares of all images and artifacts, backward, Adam."""
     inputs = images(B, PATCH)
     if isinstance(model, ACDNet):
-        channels_last(model)
+        fold_for_training(channels_last(model))
     optimiser = torch.optim.Adam(model.train().parameters(), lr=1e-6)
 
     def run() -> Tensor:

@@ -1,7 +1,7 @@
-"""Residual blocks for training with fixed statistics: batch normalisation is folded into the convolutions.
+"""Residual blocks for training: fixed batch statistics are folded into the convolutions, others computed faster on CPUs.
 
-Both receive gradients. Convolutions can use bfloat16, up to twice as fast on CPUs that support it; all other operations
-keep their precision.
+Both convolution and normalisation receive gradients. Convolutions can use bfloat16, up to twice as fast on CPUs that
+support it; all other operations keep their precision.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from acdnet.fast.batch_norm import applies, normalised, normalised_relu_conv, normalised_sum_relu
 from acdnet.fast.replace import replace_modules
 from acdnet.model.residual import ResidualBlock, down, up
 
@@ -23,19 +24,33 @@ class FoldedTrainingBlock(ResidualBlock):
         self.conv1, self.norm1, self.conv2, self.norm2 = block.conv1, block.norm1, block.conv2, block.norm2
 
     def forward(self, x: Tensor) -> Tensor:
-        inner = F.relu(self._normalised(self.conv1, self.norm1, down(x, self.factor)))
-        return F.relu(x + up(self._normalised(self.conv2, self.norm2, inner), self.factor, x))
+        z = self._convolved_twice(down(x, self.factor))
+        if self.factor == 1 and applies(self.norm2, z):
+            return normalised_sum_relu(z, self.norm2, x)
+        if applies(self.norm2, z):
+            z = normalised(z, self.norm2)
+        elif self.norm2.training:
+            z = self.norm2(z)
+        return F.relu(x + up(z, self.factor, x))
 
-    def _normalised(self, conv: nn.Conv2d, norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
-        """Convolve and normalise, in one step if the statistics are fixed."""
+    def _convolved_twice(self, x: Tensor) -> Tensor:
+        """Compute conv, BN, ReLU, conv."""
+        first, second = self._parameters_of(self.conv1, self.norm1, x), self._parameters_of(self.conv2, self.norm2, x)
+        z = F.conv2d(x.to(first[0]), *first, padding=1).to(x.dtype)
+        if applies(self.norm1, x):
+            return normalised_relu_conv(z, self.norm1, *second)
+        z = F.relu(self.norm1(z) if self.norm1.training else z)
+        return F.conv2d(z.to(second[0]), *second, padding=1).to(x.dtype)
+
+    def _parameters_of(self, conv: nn.Conv2d, norm: nn.BatchNorm2d, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return weight and bias of a convolution, with the normalisation folded in if its statistics are fixed."""
+        assert conv.bias is not None
         dtype = torch.bfloat16 if self.short and self.training else x.dtype
         if norm.training:
-            assert conv.bias is not None
-            bias = conv.bias.detach() + 0.0 * conv.bias  # gradient 0, else Adam would follow rounding errors
-            normal: Tensor = norm(F.conv2d(x.to(dtype), conv.weight.to(dtype), bias.to(dtype), padding=1).to(x.dtype))
-            return normal
-        weight, bias = _folded(conv, norm)
-        return F.conv2d(x.to(dtype), weight.to(dtype), bias.to(dtype), padding=1).to(x.dtype)
+            weight, bias = conv.weight, conv.bias.detach() + 0.0 * conv.bias  # gradient 0: it has no effect
+        else:
+            weight, bias = _folded(conv, norm)
+        return weight.to(dtype), bias.to(dtype)
 
 
 def fold_for_training(network: nn.Module, bfloat16: bool = False) -> None:
