@@ -1,4 +1,4 @@
-"""Residual blocks for training: fixed batch statistics are folded into the convolutions, others computed faster on CPUs.
+"""Residual blocks for training: fixed statistics are folded into the convolutions, others computed faster on CPUs.
 
 Both convolution and normalisation receive gradients. Convolutions can use bfloat16, up to twice as fast on CPUs that
 support it; all other operations keep their precision.
