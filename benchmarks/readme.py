@@ -24,7 +24,6 @@ TABLES = {
     "reduction": (DOCS / "reduce.md", "reduce table"),
     "viewer": (DOCS / "viewer.md", "viewer table"),
     "physics": (DOCS / "simulation.md", "physics table"),
-    "methods": (DOCS / "simulation.md", "methods table"),
     "rivals": (DOCS / "comparison.md", "rivals table"),
 }
 """Where the tables of the benchmarks go that need no data."""
