@@ -84,7 +84,7 @@ def test_pictures(tmp_path: Path) -> None:
     folder.mkdir()
     images = volume().astype(np.int32)
     for n, image in enumerate(images):
-        Image.fromarray((image + 32768).astype(np.uint16)).save(folder / f"{n}.png")
+        Image.fromarray((image + 32768).astype(np.uint16)).save(folder / f"{n}.{'PNG' if n == 1 else 'png'}")
     assert "--pixel-mm" in reduce(folder, tmp_path / "out").text
     assert reduce(folder, tmp_path / "out", "--pixel-mm", 2).code == 0
     after = [np.asarray(Image.open(tmp_path / f"out/reduced/000{n}.png"), np.int64) - 32768 for n in (1, 2)]

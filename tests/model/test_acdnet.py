@@ -7,6 +7,7 @@ from acdnet.config import ARCHITECTURES, ORDERS, ACDNetConfig
 from acdnet.fast.inference import InferenceACDNet
 from acdnet.model.acdnet import ACDNet
 from acdnet.model.dictionary import oriented_streaks
+from acdnet.weights.load import load_model
 from tests.helpers import SMALL, make_input, make_model
 
 
@@ -126,3 +127,8 @@ def test_arguments_that_do_not_fit_are_named() -> None:
         for network in (model, fast):
             with pytest.raises(ValueError, match=name):
                 network(*arguments)
+
+
+def test_from_pretrained_loads_a_shipped_model() -> None:
+    model, same = ACDNet.from_pretrained("clinical-s"), load_model("clinical-s")
+    assert all(torch.equal(value, same.state_dict()[name]) for name, value in model.state_dict().items())

@@ -41,7 +41,19 @@ def test_a_mask_of_the_user_is_used() -> None:
         acdnet.reduce(image, (2.0, 2.0), "li", mask=image)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("spacing_mm", [(2.0, 2.0), (3.0, 2.0, 2.0)])
+def test_reduce_and_find_metal_agree(spacing_mm: tuple[float, ...]) -> None:
+    """Only slices whose distance is known count as adjacent: there the faint disc continues metal."""
+    before = volume()
+    before[0] = np.where(before[1] > 2500, 2300, before[0])
+    found = acdnet.find_metal(before, spacing_mm)
+    assert np.array_equal(found, acdnet.reduce(before, spacing_mm, "li").mask)
+    assert found[0].any() == (len(spacing_mm) == 3)
+
+
 def test_impossible_arguments_are_refused() -> None:
+    with pytest.raises(InputRefused, match="truth values"):
+        acdnet.reduce(body() > 0, (2.0, 2.0), "li", mask=body() > 2500)
     with pytest.raises(InputRefused, match="spacing_mm"):
         acdnet.reduce(body(), (2.0,), "li")
     with pytest.raises(InputRefused, match="H x W"):

@@ -9,7 +9,7 @@ def test_slices_with_the_same_caution_share_a_line() -> None:
         "slice 6 not reduced: edge",
         "slices 1-3, 5: tissue more than 5 cm from metal changed by 21 to 25 HU on average",
         "slices 1-3, 5: soft tissue shifted by -12 HU on average",
-        "slice 6: metal is clipped at the largest value that the images can store",
+        "slice 6: metal is clipped (at 3071 HU or at the largest value that the images can store)",
     ]
 
 

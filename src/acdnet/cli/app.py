@@ -70,7 +70,7 @@ def main() -> None:
             raise
         _stop(OUT_OF_MEMORY, ResourceError.exit_code)
     except OSError as error:
-        _stop(f"{error.filename}: {error.strerror}", ResourceError.exit_code)
+        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error), ResourceError.exit_code)
 
 
 def _stop(message: str, code: int) -> None:

@@ -23,18 +23,20 @@ def reduce(
     ],
     out: Annotated[Path, typer.Argument(metavar="OUTPUT", help="New folder for the result and its report.")],
     method: Annotated[str, typer.Option(help=f"One of {method_help()}.")] = "acdnet",
-    metal_threshold: Annotated[float, typer.Option(help="HU above which a pixel is metal.")] = 2500.0,
+    metal_threshold: Annotated[float, typer.Option(help="HU above which a pixel starts a metal region.")] = 2500.0,
     segmentation: Annotated[
         str, typer.Option(help="auto, or threshold (every pixel above the threshold, as in the paper).")
     ] = "auto",
     mask: Annotated[
-        Path | None, typer.Option(help="Metal mask (NIfTI, or .npy in slice order) instead of detection.")
+        Path | None, typer.Option(help="Your own metal mask (NIfTI, or .npy in slice order) instead of detection.")
     ] = None,
     series: Annotated[int | None, typer.Option(min=1, help="Number of the series, if there are several.")] = None,
     pixel_mm: Annotated[float | None, typer.Option(help="Pixel size in mm, for PNG and .npy.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = "auto",
-    workers: Annotated[int, typer.Option(min=0, help="Slices in parallel, one core each; 0 uses all cores.")] = 0,
-    accept_non_axial: Annotated[bool, typer.Option("--accept-non-axial", help="Accept other slice planes.")] = False,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Slices in parallel, one core each; 0 uses all cores, at most 8.")
+    ] = 0,
+    accept_non_axial: Annotated[bool, typer.Option("--accept-non-axial", help="Accept non-axial slices.")] = False,
     accept_lossy: Annotated[bool, typer.Option("--accept-lossy", help="Accept lossy compression.")] = False,
     keep_private: Annotated[bool, typer.Option("--keep-private", help="Keep private DICOM elements.")] = False,
 ) -> None:
@@ -60,10 +62,6 @@ def reduce(
     with console.status("reading"):
         scan = open_scan(source, Opening(series, pixel_mm, accept_non_axial, accept_lossy))
     console.print(f"input: {scan.kind}, {', '.join(v for k, v in scan.about.items() if not k.endswith('sha256'))}")
-    if metal_threshold >= scan.read(0).ceiling_hu:
-        console.print(
-            "note: the threshold is above the largest value of this scan; no metal will be found", style="yellow"
-        )
     for text in scan.warnings:
         console.print(f"note: {text}", style="yellow")
 
@@ -107,7 +105,8 @@ def _summarise(finished: Any, console: Any) -> None:
     summary = ", ".join(
         f"{count} {name}" + (f" ({reasons[name]})" if name in reasons else "") for name, count in sorted(counts.items())
     )
-    console.print(f"{len(finished.reports)} slices by {finished.label}: {summary}")
+    slices = "1 slice" if len(finished.reports) == 1 else f"{len(finished.reports)} slices"
+    console.print(f"{slices} by {finished.label}: {summary}")
     from acdnet.reduction.report import cautions
 
     for text in cautions(finished.reports):

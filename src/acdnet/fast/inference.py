@@ -1,7 +1,7 @@
 """A network prepared for inference: batch normalisation folded, best memory layout, no gradients.
 
-All inference uses `InferenceACDNet`. The equations stay in `model`; only the proximal networks of X and M are replaced
-by faster equivalents.
+`ACDNetMethod` uses `InferenceACDNet` for all images. The equations stay in `model`; only the proximal networks of X and
+M are replaced by faster equivalents.
 """
 
 from __future__ import annotations

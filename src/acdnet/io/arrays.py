@@ -19,6 +19,7 @@ from acdnet.limits import MAX_ARRAY_BYTES, MAX_PNG_BYTES, check_side
 PNG_OFFSET = 32768
 """16-bit PNGs store HU + 32768."""
 PNG_LIMITS = (0, 65535)
+NO_POSITIONS = "slice positions are unknown; metal is detected in each slice separately"
 
 
 def read_png(path: Path) -> tuple[Image, bytes]:
@@ -43,19 +44,23 @@ def _natural(path: Path) -> list[Any]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)]
 
 
+def _is_png(path: Path) -> bool:
+    return path.suffix.lower() == ".png"
+
+
 class PngScan:
     """One PNG, or the PNGs of a folder in the order of their names."""
 
     kind = "png"
 
     def __init__(self, path: Path, pixel_mm: tuple[float, float]) -> None:
-        self.files = [path] if path.is_file() else sorted(path.glob("*.png"), key=_natural)
+        self.files = [path] if path.is_file() else sorted(filter(_is_png, path.iterdir()), key=_natural)
         for file in self.files:
             if not leads_inside(file, path):
                 raise InputRefused(f"{file}: is a link to outside the folder; copy the file instead")
         self.spacing_mm = pixel_mm
         self.heights: list[float | None] = [None] * len(self.files)
-        self.warnings = ["slice positions are unknown; metal is detected in each slice separately"]
+        self.warnings = [NO_POSITIONS] if len(self.files) > 1 else []
         self.skipped: dict[str, int] = {}
         self.about = {"pictures": f"{len(self.files)} PNG"}
 
@@ -116,7 +121,7 @@ class ArrayScan:
         *step, rows, columns = spacing_mm
         self.spacing_mm = (float(rows), float(columns))
         self.heights: list[float | None] = [n * step[0] if step else None for n in range(len(self.slices))]
-        self.warnings: list[str] = []
+        self.warnings: list[str] = [NO_POSITIONS] if len(self.slices) > 1 and not step else []
         self.skipped: dict[str, int] = {}
         self.about = {"array": f"{array.dtype} {' x '.join(map(str, array.shape))}"}
 
@@ -139,8 +144,10 @@ class ArrayScan:
         return len(self.slices)
 
     def read(self, number: int) -> Slice:
-        hu = np.array(self.slices[number], np.float32)
         kind = self.array.dtype.kind
+        if kind == "b":
+            raise InputRefused("the array contains truth values; HU are needed")
+        hu = np.array(self.slices[number], np.float32)
         ceiling = float(np.iinfo(self.array.dtype).max) if kind in "iu" else float(np.finfo(np.float32).max)
         return Slice(hu, self.spacing_mm, np.zeros(hu.shape, bool), ceiling, 1.0 if kind in "iu" else 0.0)
 

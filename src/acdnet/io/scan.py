@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from acdnet.io.slices import Change, Image, Slice
 
 REDUCED, DIFFERENCE = "reduced", "difference"
-"""Names of the output: the corrected scan, and what was subtracted."""
+"""Names of the output: the corrected scan, and after minus before."""
 NOTICE = "Research use only. Not a medical device. Not for diagnosis. Always look at the original images too."
 SHORT_NOTICE = "acdnet MAR research, not for diagnosis"
 

@@ -1,6 +1,6 @@
 """ACDNet as a method: start, set dense bone aside, decompose, correct the trace.
 
-Only this module reads `first` and `last` of the configuration.
+This module alone acts on `first` and `last` of the configuration.
 """
 
 from __future__ import annotations

@@ -22,12 +22,16 @@ from acdnet.units import Image, Mask
 def find_metal(volume_hu: NDArray[Any], spacing_mm: Sequence[float], metal_threshold: float = 2500.0) -> Mask:
     """Detect the metal of a volume, n x H x W, or of a slice, H x W.
 
-    `spacing_mm` is the row and column spacing, optionally preceded by the slice spacing.
+    `spacing_mm` is the row and column spacing, optionally preceded by the slice spacing. Without it, metal is detected
+    in each slice separately.
     """
     volume = np.asarray(volume_hu, np.float32)
     if volume.ndim not in (2, 3) or not volume.size:
         raise InputRefused(f"the volume has the shape {volume.shape}; it must be H x W or n x H x W")
-    return find_in_slices(volume, _in_plane(spacing_mm), Segmentation(threshold_hu=metal_threshold))
+    in_plane, how = _in_plane(spacing_mm), Segmentation(threshold_hu=metal_threshold)
+    if volume.ndim == 2 or len(spacing_mm) == 3:
+        return find_in_slices(volume, in_plane, how)
+    return np.stack([find_in_slices(one, in_plane, how) for one in volume])
 
 
 def li(slice_hu: NDArray[Any], mask: NDArray[Any], spacing_mm: Sequence[float]) -> Image:

@@ -1,4 +1,4 @@
-"""The only conversion between HU and network units, and the dense bone that is set aside.
+"""Slices in HU to network units and back, and the dense bone that is set aside.
 
 Networks trained on trunks have seen little bone as dense as jaws and skulls and mistake it for artifact. Bone that is
 certain can be set aside, because the artifact is additive. With the image X1 from which the network starts, and I = 1

@@ -48,7 +48,10 @@ HU."""
 def given_back(
     taken: Sequence[Image], metals: Sequence[Mask], geometry: FanBeam, device: torch.device | str = "cpu"
 ) -> list[Image]:
-    """Return the part of Y - X that is restored, for slices of one geometry in HU; all of it without metal."""
+    """Return the part of Y - X that is restored, for slices of one geometry, in HU.
+
+    Slices without metal get all of it back.
+    """
     with_metal = [n for n, metal in enumerate(metals) if metal.any()]
     back = [np.array(image, np.float32) for image in taken]
     if not with_metal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -107,6 +108,13 @@ class ACDNet(nn.Module):
             M=tuple(M),
             kernels=tuple(kernels),
         )
+
+    @classmethod
+    def from_pretrained(cls, name_or_path: str | Path = "default", device: str = "cpu") -> ACDNet:
+        """Load a model; the same as `acdnet.load_model`."""
+        from acdnet.weights.load import load_model
+
+        return load_model(name_or_path, device)
 
     def check_inputs(self, Y: Tensor, X_li: Tensor, I: Tensor) -> None:
         """Refuse arguments of the wrong shape or type."""

@@ -50,7 +50,7 @@ def reduce(
         mask: the metal, in the shape of the volume; by default it is detected.
         metal_threshold: HU above which a pixel counts as metal.
         device: auto, cpu, cuda, cuda:1 ...
-        workers: number of slices processed in parallel, one core each; 0 uses all cores.
+        workers: number of slices processed in parallel, one core each; 0 uses all cores, at most 8.
 
     Slices without metal and the metal itself are returned unchanged.
 

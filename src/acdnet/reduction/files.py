@@ -53,7 +53,7 @@ class Settings:
     mask: Path | None = None
     device: str = "auto"
     workers: int = 0
-    """Slices processed in parallel, one core each; 0 uses all cores."""
+    """Slices processed in parallel, one core each; 0 uses all cores, at most 8."""
     keep_private: bool = False
 
 
@@ -104,7 +104,7 @@ def run_job(scan: Scan, source: Path, out: Path, settings: Settings, progress: P
 
 
 def _run(scan: Scan, out: Path, partial: Path, settings: Settings, method: Method, progress: Progress) -> Finished:
-    masks, content = _read_all(scan, settings, progress)
+    masks, content, spacing_mm = _read_all(scan, settings, progress)
     provenance = _provenance(settings, method, content)
     work = _work_folder(partial, provenance)
     provenance = replace(provenance, created=(work / "created").read_text())
@@ -123,7 +123,7 @@ def _run(scan: Scan, out: Path, partial: Path, settings: Settings, method: Metho
         count += len(numbers)
         progress("reducing", count, len(paths))
     finished = Finished(out, [], [], scan.warnings, scan.skipped, scan.about, method.label, provenance)
-    finished.weights, finished.spacing_mm = method.weights or method.name, scan.read(0).spacing_mm
+    finished.weights, finished.spacing_mm = method.weights or method.name, spacing_mm
     _write(scan, masks, work, partial / "result", finished, progress)
     if out.exists():
         out.rmdir()
@@ -132,14 +132,17 @@ def _run(scan: Scan, out: Path, partial: Path, settings: Settings, method: Metho
     return finished
 
 
-def _read_all(scan: Scan, settings: Settings, progress: Progress) -> tuple[list[Mask], str]:
-    """Read all slices once: detect the metal and compute a hash of the content."""
+def _read_all(scan: Scan, settings: Settings, progress: Progress) -> tuple[list[Mask], str, tuple[float, float]]:
+    """Read all slices once; return the metal, a hash of the content, and the pixel size of the first slice."""
     hashes: list[str] = []
     not_finite: list[int] = []
-    lowest, highest = np.inf, -np.inf
+    lowest, highest, ceiling = np.inf, -np.inf, -np.inf
+    spacings: list[tuple[float, float]] = []
 
     def visit(n: int, slice_: Slice) -> None:
-        nonlocal lowest, highest
+        nonlocal lowest, highest, ceiling
+        ceiling = max(ceiling, slice_.ceiling_hu)
+        spacings.append(slice_.spacing_mm)
         finite = slice_.hu[np.isfinite(slice_.hu)]
         lowest, highest = min(lowest, finite.min(initial=lowest)), max(highest, finite.max(initial=highest))
         if finite.size < slice_.hu.size:
@@ -150,6 +153,8 @@ def _read_all(scan: Scan, settings: Settings, progress: Progress) -> tuple[list[
     masks = list(find_scan_metal(scan, settings.segmentation, visit))
     if lowest > MAX_DARKEST_HU or highest < MIN_BRIGHTEST_HU:
         scan.warnings.append(f"values range from {lowest:.4g} to {highest:.4g}; check that they are HU")
+    if settings.mask is None and settings.segmentation.threshold_hu >= ceiling:
+        scan.warnings.append("the metal threshold is above the largest value of this scan; no metal can be found")
     if settings.mask is not None:
         masks = read_mask(settings.mask, scan, [(mask.shape[0], mask.shape[1]) for mask in masks])
         hashes += [sha256(np.packbits(mask).tobytes()) for mask in masks]
@@ -157,7 +162,7 @@ def _read_all(scan: Scan, settings: Settings, progress: Progress) -> tuple[list[
         check_finite(scan.read(n), masks[n], settings.segmentation.threshold_hu, n)
     empty = np.broadcast_to(np.False_, (1, 1))
     compact = [mask if mask.any() else np.broadcast_to(empty, mask.shape) for mask in masks]
-    return compact, sha256("".join(hashes).encode())
+    return compact, sha256("".join(hashes).encode()), spacings[0]
 
 
 def _provenance(settings: Settings, method: Method, content: str) -> Provenance:
@@ -188,7 +193,7 @@ def _work_folder(partial: Path, provenance: Provenance) -> Path:
 
 
 def _is_readable(path: Path) -> bool:
-    """Return whether a finished slice exists and is intact."""
+    """Return whether the file of a finished slice exists and can be opened."""
     try:
         with path.open("rb") as file, np.load(file) as contents:
             return "report" in contents

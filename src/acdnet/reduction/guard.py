@@ -66,7 +66,7 @@ def check_scope(slice_: Slice, number: int) -> None:
 
 
 def check_finite(slice_: Slice, metal: Mask, seeds_hu: float, number: int) -> None:
-    """Refuse NaN and infinite values, except inside metal that is also visible by its finite values."""
+    """Refuse non-finite values unless they touch bright pixels inside the metal."""
     bad = ~np.isfinite(slice_.hu)
     if not bad.any():
         return

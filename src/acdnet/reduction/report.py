@@ -137,7 +137,9 @@ def cautions(reports: list[SliceReport]) -> list[str]:
         span = _span([r.soft_shift_hu for r in shifted])
         lines.append(f"{_slices(shifted)}: soft tissue shifted by {span} HU on average")
     if saturated := [r for r in reports if r.saturated]:
-        lines.append(f"{_slices(saturated)}: metal is clipped at the largest value that the images can store")
+        lines.append(
+            f"{_slices(saturated)}: metal is clipped (at 3071 HU or at the largest value that the images can store)"
+        )
     return lines
 
 

@@ -1,1 +1,1 @@
-"""DICOM: reading with suspicion. Nothing here imports torch."""
+"""DICOM: files that are not trusted. Nothing here imports torch."""
