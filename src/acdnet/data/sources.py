@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -131,8 +132,24 @@ def indexed_slices(folder: Path) -> list[SliceRef]:
         name = row["file"].removesuffix(".png").replace("/", "-")
         identity = f"{pixel_mm} mm, {path.stat().st_size if path.is_file() else 0} bytes"
         read = partial(_read_png, path, pixel_mm)
-        slices.append(SliceRef(name, row["patient"], split, read, notes, (), str(path), identity))
+        z, step = _number(row, "z_mm", index), _number(row, "thickness_mm", index) or 0.0
+        stack = str(Path(row["file"]).parent)
+        slices.append(
+            SliceRef(name, row["patient"], split, read, notes, (), str(path), identity, stack, z, step, cropped=True)
+        )
     return slices
+
+
+def _number(row: dict[str, str], column: str, index: Path) -> float | None:
+    """Return a length of a row; None if it is not given."""
+    text = row.get(column, "").strip()
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        value = math.nan
+    if value is not None and not math.isfinite(value):
+        raise InputRefused(f"{index}: {row['file']} has {column} {text!r}; it must be a number")
+    return value
 
 
 def _read_index(path: Path) -> list[dict[str, str]]:

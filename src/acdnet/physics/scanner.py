@@ -149,14 +149,19 @@ class ClinicalScanner:
     SUBRAYS = 2
     """Rays per bin; averaging them before the logarithm softens the edges of metal."""
 
-    def __init__(self, hu: Image, pixel_mm: float, rng: np.random.Generator) -> None:
+    def __init__(self, hu: Image, pixel_mm: float, rng: np.random.Generator, views: int = 640) -> None:
         source = float(rng.uniform(*self.SOURCE_CM))
         detector = float(rng.uniform(*self.SOURCE_TO_DETECTOR_CM)) - source
+        scan = FanBeam.around(len(hu), pixel_mm / 10, source, detector, self.VIEWS)
+        self._begin(hu, pixel_mm, scan, self.TUBES[rng.integers(len(self.TUBES))], views)
+
+    def _begin(self, hu: Image, pixel_mm: float, scan: FanBeam, tube: str, views: int) -> None:
+        """Project the tissue; images are projected with another number of views."""
         self.clean = np.maximum(hu, np.float32(self.FLOOR_HU))
         self.pixel_mm = pixel_mm
-        self.scan = FanBeam.around(len(hu), pixel_mm / 10, source, detector, self.VIEWS)
-        self.geometry = FanBeam.around(len(hu), pixel_mm / 10)  # for projecting images
-        self.beam: Beam = beam(self.TUBES[rng.integers(len(self.TUBES))]).energy_integrating()
+        self.scan = scan
+        self.geometry = FanBeam.around(len(hu), pixel_mm / 10, views=views)  # for projecting images
+        self.beam: Beam = beam(tube).energy_integrating()
         self.correction = water_correction(self.beam, self.DEGREE)
         self.tissue = torch.stack(split(attenuation(self.clean)))
         self.paths = project(self.tissue, self.scan)
@@ -170,10 +175,6 @@ class ClinicalScanner:
         share, trace = self._share(torch.from_numpy(metal), metal_name, fill)
         change = self._change(share, trace, photons, scatter, rng)
         difference = fbp(change, self.scan, "soft").numpy() * np.float32(1000.0 / WATER_MU)
-        corrupted = np.clip(self.clean + difference, self.FLOOR_HU, ceiling)
-
-        measurement = Measurement.of_square(corrupted, metal, self.geometry)
-        filled = measurement.interpolated()
         settings: Settings = {
             "protocol": "clinical",
             "metal": metal_name,
@@ -186,6 +187,13 @@ class ClinicalScanner:
             "source_cm": self.scan.source_cm,
             "detector_cm": self.scan.detector_cm,
         }
+        return self._finish(difference, metal, ceiling, settings)
+
+    def _finish(self, difference: Image, metal: Mask, ceiling: float, settings: Settings) -> Simulation:
+        """Add the difference of the reconstructions to the clean image and compute LI from the sum."""
+        corrupted = np.clip(self.clean + difference, self.FLOOR_HU, ceiling)
+        measurement = Measurement.of_square(corrupted, metal, self.geometry)
+        filled = measurement.interpolated()
         return Simulation(
             self.clean,
             corrupted,

@@ -1,0 +1,147 @@
+"""Slabs: neighbouring slices of a patient with one piece of metal through all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft2, next_fast_len, rfft2
+
+from acdnet.data.recipe import MadeSlice, Recipe, random_of
+from acdnet.data.slices import SliceRef, squared
+from acdnet.errors import ConfigError, InputRefused
+from acdnet.io.slices import Slice
+from acdnet.methods.metal import find_metal
+from acdnet.methods.trace_fit import trace_fit
+from acdnet.physics.implants.draw import Implant
+from acdnet.physics.implants.solid.draw import Piece, draw_piece
+from acdnet.physics.implants.solid.scene import find_scene
+from acdnet.physics.simulate import checked_slice
+from acdnet.physics.slab_scanner import Acquisition, SlabScanner
+from acdnet.units import AIR_HU, Image
+
+EVEN = 0.02
+"""Heights of neighbours may differ from their distance by this share of it."""
+ASSUMED_MM = 3.0
+"""Slice thickness if the source does not state it."""
+REACH = 16
+"""Pixels by which cropped neighbours may be displaced, beyond the difference of their sizes."""
+SHOWN_HU = (-200.0, 600.0)
+"""Values that are compared to align neighbours."""
+LEAST_OVERLAP = 0.7
+
+
+def group_slabs(slices: Sequence[SliceRef], count: int) -> list[list[SliceRef]]:
+    """Group neighbours into slabs of at most `count` slices of nearly equal number; others stay alone."""
+    runs: list[list[SliceRef]] = []
+    step = 0.0
+    for ref in slices:
+        before = runs[-1][-1] if runs else None
+        if before is not None and ref.z_mm is not None and before.z_mm is not None:
+            gap = ref.z_mm - before.z_mm
+            wanted = ref.step_mm or (gap if len(runs[-1]) == 1 else step)
+            same = (ref.patient, ref.split, ref.stack) == (before.patient, before.split, before.stack)
+            if same and gap > 0 and abs(gap - wanted) <= max(EVEN * wanted, 0.01):
+                step = gap
+                runs[-1].append(ref)
+                continue
+        runs.append([ref])
+    found = []
+    for run in runs:
+        parts = -(-len(run) // count)
+        edges = [round(n * len(run) / parts) for n in range(parts + 1)]
+        found += [run[first:last] for first, last in zip(edges, edges[1:], strict=False)]
+    return found
+
+
+def read_slab(refs: Sequence[SliceRef], size: int) -> tuple[list[Slice], NDArray[np.float32], float]:
+    """Read neighbours; return them, the aligned stack of squares (n x size x size), and their pixel size in mm."""
+    raws = [ref.read() for ref in refs]
+    spacings = {raw.spacing_mm for raw in raws}
+    if len(spacings) > 1:
+        raise InputRefused(f"neighbours have different pixel sizes: {sorted(spacings)}")
+    for raw in raws:
+        squared(raw, size)  # refuses what a single slice must not be
+    images = [raw.hu for raw in raws]
+    whole = len(refs) == 1 or not any(ref.cropped for ref in refs)
+    stack = _stack(images, [(0, 0)] * len(images) if whole else shifts(images))
+    squares = [squared(replace(raws[0], hu=image), size) for image in stack]
+    return raws, np.stack([checked_slice(image) for image, _ in squares]), squares[0][1]
+
+
+def _stack(images: Sequence[Image], corners: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
+    """Put images at their corners (row, column) into one canvas of air."""
+    low = np.min(corners, 0)
+    high = np.max([np.add(corner, image.shape) for corner, image in zip(corners, images, strict=True)], 0)
+    made = np.full((len(images), *(high - low)), AIR_HU, np.float32)
+    for canvas, image, corner in zip(made, images, corners, strict=True):
+        row, column = np.subtract(corner, low)
+        canvas[row : row + image.shape[0], column : column + image.shape[1]] = image
+    return made
+
+
+def shifts(images: Sequence[Image]) -> list[tuple[int, int]]:
+    """Return the corner (row, column) of each image, so that neighbours lie on each other."""
+    corners = [(0, 0)]
+    for below, above in zip(images, images[1:], strict=False):
+        row, column = _shift(below, above)
+        corners.append((corners[-1][0] + row, corners[-1][1] + column))
+    return corners
+
+
+def _shift(below: Image, above: Image) -> tuple[int, int]:
+    """Return the corner of `above` in `below` with the smallest mean square difference where both are known."""
+    reach = [abs(a - b) + REACH for a, b in zip(below.shape, above.shape, strict=True)]
+    shape = [next_fast_len(a + b, real=True) for a, b in zip(below.shape, above.shape, strict=True)]
+    spectra = []
+    for image in (below, above):
+        values = np.clip(image, *SHOWN_HU) / 100
+        spectra.append([rfft2(part.astype(np.float32), shape) for part in (np.ones_like(values), values, values**2)])
+    (m, a, aa), (n, b, bb) = spectra
+    overlap = irfft2(m * n.conj(), shape)
+    error = irfft2(aa * n.conj() - 2 * a * b.conj() + m * bb.conj(), shape)
+    least = LEAST_OVERLAP * min(below.size, above.size)
+    mean = np.where(overlap > least, error / np.maximum(overlap, 1), np.inf)
+    steps = [np.fft.fftfreq(length, 1 / length) for length in shape]
+    near = (np.abs(steps[0])[:, None] <= reach[0]) & (np.abs(steps[1])[None] <= reach[1])
+    row, column = np.unravel_index(int(np.argmin(np.where(near, mean, np.inf))), mean.shape)
+    return int(steps[0][row]), int(steps[1][column])
+
+
+def make_slab(refs: Sequence[SliceRef], recipe: Recipe) -> list[MadeSlice]:
+    """Simulate the slices of a slab; random numbers depend on the seed, the names of the slices and the pair."""
+    first, middle = refs[0], refs[len(refs) // 2]
+    try:
+        raws, stack, pixel_mm = read_slab(refs, recipe.size)
+        heights = tuple(0.0 if ref.z_mm is None else ref.z_mm for ref in refs)
+        thickness = middle.step_mm or (heights[1] - heights[0] if len(refs) > 1 else ASSUMED_MM)
+        region = middle.notes.get("region", "") or middle.notes.get("site", "")
+        scene = find_scene(stack, heights, thickness, pixel_mm, region)
+        acquisition = Acquisition.draw(random_of(recipe, first, "scanner"))
+        scanners = [SlabScanner(image, pixel_mm, acquisition, recipe.views) for image in stack]
+        made = [MadeSlice(raw, pixel_mm, [], [], None) for raw in raws]
+        for k in range(recipe.pairs):
+            piece = draw_piece(scene, random_of(recipe, first, f"implant {k}"), recipe.kinds)
+            for n, one in enumerate(made):
+                _add(one, scanners[n], piece, n, refs[n], recipe, k)
+    except (InputRefused, ConfigError) as error:
+        place = f" ({first.place})" if first.place and first.place not in str(error) else ""
+        raise InputRefused(f"slab {first.name}{place}: {error}") from error
+    return made
+
+
+def _add(made: MadeSlice, scanner: SlabScanner, piece: Piece, n: int, ref: SliceRef, recipe: Recipe, k: int) -> None:
+    """Scan slice n of a slab with a piece of metal and add the pair."""
+    mask, metal = piece.masks[n], recipe.material or piece.metal
+    pair = scanner.with_layers(piece.shares[n], mask, metal, random_of(recipe, ref, f"pair {k}"))
+    if recipe.found and mask.any() and random_of(recipe, ref, f"found {k}").random() < recipe.found:
+        seen = find_metal(pair.corrupted, (made.pixel_mm, made.pixel_mm))
+        pair = pair.with_found_metal(seen) if seen.any() else pair
+    if recipe.tracefit:
+        made.fitted.append(trace_fit(pair.measurement()) if pair.metal.any() else pair.corrupted)
+    made.pairs.append(pair.without_sinograms())
+    made.implants.append(Implant(mask, piece.kind, metal))
+
+
