@@ -37,6 +37,7 @@ KINDS = {
 LIMBS = ("hip", "thigh", "knee", "leg", "shoulder", "arm")
 HEAD = ("jaw", "skull", "head")
 EVERYWHERE = (*LIMBS, *HEAD, "neck", *TRUNK)
+SPINE = ("thorax", "abdomen", "neck")
 DENTAL = ("CoCrMo", "gold", "titanium")
 
 SOLIDS = {
@@ -50,8 +51,8 @@ SOLIDS = {
     "cerclage": Kind(("hip", "thigh", "leg"), ("steel316L", "CoCrMo")),
     "screws": Kind((*LIMBS, "pelvis"), ("titanium", "steel316L")),
     "k-wires": Kind(("arm", "leg"), ("steel316L",)),
-    "spine-screws": Kind((*TRUNK, "neck"), ("Ti6Al4V", "titanium", "steel316L", "CoCrMo")),
-    "cage": Kind((*TRUNK, "neck"), ("titanium", "Ti6Al4V")),
+    "spine-screws": Kind(SPINE, ("Ti6Al4V", "titanium", "steel316L", "CoCrMo")),
+    "cage": Kind(SPINE, ("titanium", "Ti6Al4V")),
     "neck-plate": Kind(("neck",), ("titanium", "Ti6Al4V")),
     "fillings": Kind(("jaw", "head"), ("amalgam", "amalgam", "gold", "CoCrMo")),
     "crowns": Kind(("jaw", "head"), DENTAL),

@@ -10,6 +10,11 @@ from acdnet.physics.implants.solid.solids import Solid, Vector, box, cylinder, e
 Rng = np.random.Generator
 TOOTH_MM = 7.0
 """Distance of neighbouring teeth."""
+MOST_GAP_MM = 20.0
+"""Teeth further apart are not of one arch."""
+LEAST_TEETH = 4
+FRONT_MM = 12.0
+"""An arch has a tooth this close to the middle of the face; the branches of the jawbone have none."""
 LEAST_ENAMEL_MM2 = 12.0
 
 
@@ -23,17 +28,20 @@ def arch(scene: Scene) -> tuple[list[Vector], Vector]:
     centre = np.array([middle, points[:, 1].max() + 3.0, 0.0])
     angles = np.arctan2(points[:, 0] - centre[0], centre[1] - points[:, 1])
     radii = np.hypot(points[:, 0] - centre[0], points[:, 1] - centre[1])
-    found, at = [], -1.6
-    while at < 1.6:
+    runs: list[list[Vector]] = [[]]
+    for at in np.arange(-1.6, 1.6, 0.04):
         near = np.abs(angles - at) < 0.06
-        if near.sum() >= 3:
-            r = float(np.median(radii[near]))
-            z = float(np.median(points[near, 2]))
-            found.append(np.array([centre[0] + r * np.sin(at), centre[1] - r * np.cos(at), z]))
-            at += TOOTH_MM / max(r, 15.0)
-        else:
-            at += 0.04
-    if not found:
+        if near.sum() < 3:
+            continue
+        r = float(np.median(radii[near]))
+        tooth = np.array([centre[0] + r * np.sin(at), centre[1] - r * np.cos(at), np.median(points[near, 2])])
+        gap = np.hypot(*(tooth - runs[-1][-1])[:2]) if runs[-1] else TOOTH_MM
+        if gap > MOST_GAP_MM:
+            runs.append([tooth])
+        elif gap >= TOOTH_MM:
+            runs[-1].append(tooth)
+    found = max(runs, key=len)
+    if len(found) < LEAST_TEETH or min(abs(tooth[0] - middle) for tooth in found) > FRONT_MM:
         raise NoRoom
     return found, centre
 

@@ -11,6 +11,7 @@ from acdnet.physics.implants.solid.solids import (
     between,
     box,
     cylinder,
+    ellipsoid,
     rod,
     shell,
     sphere,
@@ -20,8 +21,9 @@ from acdnet.physics.implants.solid.solids import (
 Rng = np.random.Generator
 LEAST_SHAFT_MM = 9.0
 """Smallest radius of a femur or humerus."""
-LEAST_HEAD = 0.6
-"""Share of bone within 9 mm of the centre of a head or condyle."""
+LEAST_HEAD, LEAST_ARM = 0.72, 0.4
+"""Share of bone within `HEAD_MM` of the centre of a hip, and of a shoulder."""
+HEAD_MM = 12.0
 
 
 def shafts(scene: Scene, least: float = LEAST_SHAFT_MM) -> list[Bone]:
@@ -37,12 +39,12 @@ def inwards(scene: Scene, point: Vector) -> float:
     return 1.0 if point[0] < (scene.box[0] + scene.box[1]) / 2 else -1.0
 
 
-def head_of(scene: Scene, rng: Rng) -> Vector:
+def head_of(scene: Scene, rng: Rng, least: float = LEAST_HEAD) -> Vector:
     """Return the middle of a hip or shoulder: the most solid bone on one side of the body."""
     sides = [(0.0, 0.36), (0.64, 1.0)]
     side = sides[rng.integers(2)]
-    point, share = scene.solid_bone(scene.band(side, (0.1, 0.9)), 9.0)
-    if share < LEAST_HEAD:
+    point, share = scene.solid_bone(scene.band(side, (0.1, 0.9)), HEAD_MM)
+    if share < least:
         raise NoRoom
     return point
 
@@ -116,7 +118,7 @@ def resurfacing(scene: Scene, rng: Rng) -> list[Solid]:
 
 def knee(scene: Scene, rng: Rng) -> list[Solid]:
     """Put a knee replacement around the joint: condyles of metal above, a tray with its stem below."""
-    middle, share = scene.solid_bone(scene.body[scene.middle], 10.0)
+    middle, share = scene.solid_bone(scene.body[scene.middle], 14.0)
     if share < 0.5:
         raise NoRoom
     near = [bone for bone in scene.long_bones if np.hypot(*(bone.point - middle)[:2]) < 30]
@@ -129,7 +131,8 @@ def knee(scene: Scene, rng: Rng) -> list[Solid]:
     hollow = cylinder(r - thick, wide + 2).at((-wide / 2 - 1, 0, 0), (1, 0, 0))
     notch = box(0.28 * wide, 2 * r, 2 * r).at((0, 0.8 * r, 0))
     above = box(2 * wide, 1.6 * r, 2 * r).at((0, 0.3 * r, 1.3 * r))
-    parts = [across.without(hollow, notch, above).at(joint + (0, 0, r + 4), turn=turn)]
+    condyles = across.without(hollow, notch, above).within(ellipsoid(0.56 * wide, 1.2 * r, 1.2 * r))
+    parts = [condyles.at(joint + (0, 0, r + 4), turn=turn)]
     for side in (-1, 1):
         parts.append(cylinder(3.2, 16).at(joint + np.array([side * 0.27 * wide, 0, thick])))
     tray = joint - np.array([0, 0, rng.uniform(7, 14)])
@@ -147,7 +150,7 @@ def knee(scene: Scene, rng: Rng) -> list[Solid]:
 
 def shoulder(scene: Scene, rng: Rng) -> list[Solid]:
     """Put a ball and a stem into a humerus; sometimes reversed, with the ball on the shoulder blade."""
-    ball = head_of(scene, rng) + np.array([0, 0, rng.uniform(-15, 15)])
+    ball = head_of(scene, rng, LEAST_ARM) + np.array([0, 0, rng.uniform(-15, 15)])
     inside = inwards(scene, ball)
     axis = np.array([inside * 0.7, 0.35, 0.6])
     r = rng.uniform(20, 25)

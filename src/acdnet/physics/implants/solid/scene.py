@@ -143,14 +143,18 @@ class Scene:
     @cached_property
     def teeth(self) -> Mask:
         """Enamel in the front of a head, n x H x W."""
-        front = self.band((0.1, 0.9), (0.0, 0.6))
+        front = self.band((0.1, 0.9), (0.0, 0.45))
         return np.stack([binary_opening((image > TOOTH_HU) & front) for image in self.hu])
 
-    def solid_bone(self, where: Mask, mm: float) -> tuple[Vector, float]:
-        """Return the place in a band of the middle slice with most bone within some millimetres, and its share."""
+    def solid_bone(self, where: Mask, mm: float, foremost: float = 1.0) -> tuple[Vector, float]:
+        """Return the place in a band of the middle slice with most bone within some millimetres, and its share.
+
+        Of all places with at least the share `foremost` of that, the one nearest to the front is returned.
+        """
         dense = (self.hu[self.middle] > 140) & self.body[self.middle]
         share = gaussian_filter(dense.astype(np.float32), mm / self.pixel_mm)
-        best = int(np.argmax(np.where(where, share, -1.0)))
+        share = np.where(where, share, -1.0)
+        best = int(np.argmax(share >= foremost * share.max()))
         row, column = np.unravel_index(best, share.shape)
         if not where.any() or share[row, column] < 0.3:
             raise NoRoom

@@ -160,7 +160,9 @@ def cochlear(scene: Scene, rng: Rng) -> list[Solid]:
     """Wind an electrode in the petrous bone, and put its receiver under the scalp."""
     side = rng.choice((-1, 1))
     across = (0.08, 0.36) if side < 0 else (0.64, 0.92)
-    ear, _ = scene.solid_bone(scene.band(across, (0.35, 0.75)), 5.0)
+    ear, share = scene.solid_bone(scene.band(across, (0.35, 0.75)), 7.0)
+    if share < 0.55:
+        raise NoRoom
     ear = ear + np.array([0, 0, rng.uniform(-0.4, 0.4) * scene.span])
     turn = np.linspace(0, rng.uniform(6, 11), 26)
     radius = np.linspace(rng.uniform(3.5, 4.5), 1.5, 26)

@@ -18,10 +18,10 @@ LEVELS = {
 
 def vertebra(scene: Scene) -> Vector:
     """Return the middle of a vertebra."""
-    point, share = scene.solid_bone(scene.band((0.4, 0.6), (0.25, 0.85)), 6.0)
+    point, share = scene.solid_bone(scene.band((0.4, 0.6), (0.25, 0.85)), 6.0, 0.85)
     if share < 0.5:
         raise NoRoom
-    return point
+    return point + np.array([0, 2.0, 0])
 
 
 def _level(scene: Scene) -> str:
