@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from acdnet.data.slices import SliceRef, Source
 
 PHANTOMS = 60
+WITH_SLAB = f"With --slab: {', '.join(SOLIDS)}."
 
 
 def simulate(
@@ -38,7 +39,8 @@ def simulate(
     ] = 0,
     size: Annotated[int, typer.Option(help="Side of the images in pixels.")] = 416,
     implants: Annotated[
-        str, typer.Option(help=f"Comma-separated implants, or none; by default all: {', '.join(KINDS)}; with --slab {', '.join(SOLIDS)}.")
+        str,
+        typer.Option(help=f"Comma-separated implants, or none; by default all: {', '.join(KINDS)}. {WITH_SLAB}"),
     ] = "",
     material: Annotated[str, typer.Option(help="Metal of all implants; by default that of each kind.")] = "",
     shapes: Annotated[
@@ -74,8 +76,7 @@ def simulate(
     from acdnet.data.sources import open_source
 
     _check_preview(preview, layout)
-    every = tuple(SOLIDS if slab else KINDS)
-    kinds = () if implants == "none" else tuple(split_names(implants)) or every
+    kinds = () if implants == "none" else tuple(split_names(implants)) or tuple(SOLIDS if slab else KINDS)
     recipe = Recipe(
         protocol, seed, pairs, size, kinds, str(shapes or ""), str(masks or ""), material, layout, sinograms,
         found_metal, tracefit, slab, views,

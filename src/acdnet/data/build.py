@@ -58,9 +58,7 @@ def build(
             return
         _start(out, plan)
         groups = group_slabs(slices, recipe.slab) if recipe.slab else [[ref] for ref in slices]
-        missing = [
-            group for group in groups if not all((out / DONE / f"{ref.name}.json").exists() for ref in group)
-        ]
+        missing = [group for group in groups if not all((out / DONE / f"{ref.name}.json").exists() for ref in group)]
         done = len(slices) - sum(map(len, missing))
         yield done, len(slices)
         for count in _work(missing, (recipe, shapes, masks, out, skip_bad), workers):

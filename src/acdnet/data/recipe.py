@@ -25,6 +25,8 @@ from acdnet.physics.simulate import PROTOCOLS, checked_metal, checked_slice, mak
 from acdnet.units import Image, Mask
 
 LAYOUTS = ("store", "benchmark")
+MOST_SLICES = 64
+"""Slices of a slab; memory grows with them."""
 PROJECTED_VIEWS = 640
 """Views in which images are projected unless the recipe says otherwise."""
 
@@ -39,7 +41,7 @@ class Recipe:
     """Pairs per slice."""
     size: int = 416
     kinds: tuple[str, ...] = tuple(KINDS)
-    """Kinds of implants to draw from."""
+    """Kinds of implants to draw from; all of `KINDS` stands for all of `SOLIDS` in slabs."""
     shapes: str = ""
     """File of additional shapes, scaled and placed at random."""
     masks: str = ""
@@ -79,7 +81,10 @@ class Recipe:
             raise ConfigError(f"no metal {self.material!r}; choose one of {', '.join(METALS)}")
         if self.masks and (self.shapes or self.kinds != tuple(KINDS)):
             raise ConfigError("masks replace implants and shapes; give one or the other")
-        check_limits(self, {"pairs": (1, 1000), "size": (64, 2048), "seed": (0, 2**63 - 1), "found": (0.0, 1.0), "slab": (0, 64), "views": (8, 4096)})
+        check_limits(self, {"pairs": (1, 1000), "size": (64, 2048), "seed": (0, 2**63 - 1), "found": (0.0, 1.0)})
+        check_limits(self, {"slab": (0, MOST_SLICES), "views": (64, 4096)})
+        if self.slab and self.kinds == tuple(KINDS):
+            object.__setattr__(self, "kinds", tuple(SOLIDS))
         known = SOLIDS if self.slab else KINDS
         unknown = sorted(set(self.kinds) - known.keys())
         if unknown:

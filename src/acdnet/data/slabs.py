@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,18 @@ from acdnet.errors import ConfigError, InputRefused
 from acdnet.io.slices import Slice
 from acdnet.methods.metal import find_metal
 from acdnet.methods.trace_fit import trace_fit
+from acdnet.physics.acquisition import Acquisition
 from acdnet.physics.implants.draw import Implant
 from acdnet.physics.implants.solid.draw import Piece, draw_piece
-from acdnet.physics.implants.solid.scene import find_scene
+from acdnet.physics.implants.solid.scene import Scene, find_scene
 from acdnet.physics.simulate import checked_slice
-from acdnet.physics.slab_scanner import Acquisition, SlabScanner
+from acdnet.physics.slab_scanner import SlabScanner, without_metal
 from acdnet.units import AIR_HU, Image
 
 EVEN = 0.02
 """Heights of neighbours may differ from their distance by this share of it."""
+LEAST_MM = 0.01
+"""Differences of heights below this are rounding."""
 ASSUMED_MM = 3.0
 """Slice thickness if the source does not state it."""
 REACH = 16
@@ -35,25 +39,32 @@ LEAST_OVERLAP = 0.7
 
 def group_slabs(slices: Sequence[SliceRef], count: int) -> list[list[SliceRef]]:
     """Group neighbours into slabs of at most `count` slices of nearly equal number; others stay alone."""
-    runs: list[list[SliceRef]] = []
-    step = 0.0
-    for ref in slices:
-        before = runs[-1][-1] if runs else None
-        if before is not None and ref.z_mm is not None and before.z_mm is not None:
-            gap = ref.z_mm - before.z_mm
-            wanted = ref.step_mm or (gap if len(runs[-1]) == 1 else step)
-            same = (ref.patient, ref.split, ref.stack) == (before.patient, before.split, before.stack)
-            if same and gap > 0 and abs(gap - wanted) <= max(EVEN * wanted, 0.01):
-                step = gap
-                runs[-1].append(ref)
-                continue
-        runs.append([ref])
+    stacks: dict[tuple[str, ...], list[SliceRef]] = {}
+    for n, ref in enumerate(slices):
+        alone = () if ref.stack and ref.z_mm is not None else (str(n),)
+        stacks.setdefault((ref.patient, ref.split, ref.stack, *alone), []).append(ref)
     found = []
-    for run in runs:
-        parts = -(-len(run) // count)
-        edges = [round(n * len(run) / parts) for n in range(parts + 1)]
-        found += [run[first:last] for first, last in zip(edges, edges[1:], strict=False)]
+    for stack in stacks.values():
+        for run in _runs(sorted(stack, key=lambda ref: ref.z_mm or 0.0)):
+            parts = -(-len(run) // count)
+            edges = [round(n * len(run) / parts) for n in range(parts + 1)]
+            found += [run[first:last] for first, last in pairwise(edges)]
     return found
+
+
+def _runs(stack: list[SliceRef]) -> list[list[SliceRef]]:
+    """Split slices in order of height where their distance changes."""
+    runs = [[stack[0]]]
+    step = stack[0].step_mm
+    for below, above in pairwise(stack):
+        gap = (above.z_mm or 0.0) - (below.z_mm or 0.0)
+        wanted = above.step_mm or (step if len(runs[-1]) > 1 else gap)
+        if gap > 0 and abs(gap - wanted) <= max(EVEN * wanted, LEAST_MM):
+            runs[-1].append(above)
+        else:
+            runs.append([above])
+        step = gap
+    return runs
 
 
 def read_slab(refs: Sequence[SliceRef], size: int) -> tuple[list[Slice], NDArray[np.float32], float]:
@@ -85,7 +96,7 @@ def _stack(images: Sequence[Image], corners: Sequence[tuple[int, int]]) -> NDArr
 def shifts(images: Sequence[Image]) -> list[tuple[int, int]]:
     """Return the corner (row, column) of each image, so that neighbours lie on each other."""
     corners = [(0, 0)]
-    for below, above in zip(images, images[1:], strict=False):
+    for below, above in pairwise(images):
         row, column = _shift(below, above)
         corners.append((corners[-1][0] + row, corners[-1][1] + column))
     return corners
@@ -120,28 +131,37 @@ def make_slab(refs: Sequence[SliceRef], recipe: Recipe) -> list[MadeSlice]:
         region = middle.notes.get("region", "") or middle.notes.get("site", "")
         scene = find_scene(stack, heights, thickness, pixel_mm, region)
         acquisition = Acquisition.draw(random_of(recipe, first, "scanner"))
-        scanners = [SlabScanner(image, pixel_mm, acquisition, recipe.views) for image in stack]
-        made = [MadeSlice(raw, pixel_mm, [], [], None) for raw in raws]
-        for k in range(recipe.pairs):
-            piece = draw_piece(scene, random_of(recipe, first, f"implant {k}"), recipe.kinds)
-            for n, one in enumerate(made):
-                _add(one, scanners[n], piece, n, refs[n], recipe, k)
+        pieces = [
+            draw_piece(scene, random_of(recipe, first, f"implant {k}"), recipe.kinds) for k in range(recipe.pairs)
+        ]
+        return [
+            _make_slice(ref, raw, scene, n, pieces, acquisition, recipe)
+            for n, (ref, raw) in enumerate(zip(refs, raws, strict=True))
+        ]
     except (InputRefused, ConfigError) as error:
         place = f" ({first.place})" if first.place and first.place not in str(error) else ""
         raise InputRefused(f"slab {first.name}{place}: {error}") from error
+
+
+def _make_slice(
+    ref: SliceRef, raw: Slice, scene: Scene, n: int, pieces: Sequence[Piece], acquisition: Acquisition, recipe: Recipe
+) -> MadeSlice:
+    """Scan slice n of a slab with each piece of metal."""
+    made = MadeSlice(raw, scene.pixel_mm, [], [], None)
+    hu, mm = scene.hu[n], scene.pixel_mm
+    scanner = None
+    for k, piece in enumerate(pieces):
+        mask, shares, metal = piece.masks[n], piece.shares[n], recipe.material or piece.metal
+        if shares.any():
+            scanner = scanner or SlabScanner(hu, mm, scene.thickness, acquisition, recipe.views)
+            pair = scanner.with_layers(shares, mask, metal, random_of(recipe, ref, f"pair {k}"))
+        else:
+            pair = without_metal(hu, mm, metal, acquisition, recipe.views)
+        if recipe.found and mask.any() and random_of(recipe, ref, f"found {k}").random() < recipe.found:
+            seen = find_metal(pair.corrupted, (mm, mm))
+            pair = pair.with_found_metal(seen) if seen.any() else pair
+        if recipe.tracefit:
+            made.fitted.append(trace_fit(pair.measurement()) if pair.metal.any() else pair.corrupted)
+        made.pairs.append(pair.without_sinograms())
+        made.implants.append(Implant(mask, piece.kind, metal))
     return made
-
-
-def _add(made: MadeSlice, scanner: SlabScanner, piece: Piece, n: int, ref: SliceRef, recipe: Recipe, k: int) -> None:
-    """Scan slice n of a slab with a piece of metal and add the pair."""
-    mask, metal = piece.masks[n], recipe.material or piece.metal
-    pair = scanner.with_layers(piece.shares[n], mask, metal, random_of(recipe, ref, f"pair {k}"))
-    if recipe.found and mask.any() and random_of(recipe, ref, f"found {k}").random() < recipe.found:
-        seen = find_metal(pair.corrupted, (made.pixel_mm, made.pixel_mm))
-        pair = pair.with_found_metal(seen) if seen.any() else pair
-    if recipe.tracefit:
-        made.fitted.append(trace_fit(pair.measurement()) if pair.metal.any() else pair.corrupted)
-    made.pairs.append(pair.without_sinograms())
-    made.implants.append(Implant(mask, piece.kind, metal))
-
-

@@ -184,10 +184,12 @@ def nifti_slices(volumes: list[Path]) -> list[SliceRef]:
     slices = []
     for path, patient in patients.items():
         volume, axes = open_nifti(path)
+        step = spacings(volume, axes)[0]
         for k in range(volume.shape[axes[2][0]]):
             read = partial(_read_nifti, path, k)
             place, identity = f"{path}, slice {k}", f"{path.stat().st_size} bytes"
-            slices.append(SliceRef(f"{patient}-{k:04d}", patient, dealt[patient], read, {}, (), place, identity))
+            name, split = f"{patient}-{k:04d}", dealt[patient]
+            slices.append(SliceRef(name, patient, split, read, {}, (), place, identity, patient, k * step, step))
     return slices
 
 

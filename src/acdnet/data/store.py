@@ -149,7 +149,7 @@ class Store:
         found: dict[str, list[int]] = {}
         for n, entry in enumerate(self.slices):
             found.setdefault(str(entry.get("slab", f"slice {n}")), []).append(n)
-        return list(found.values())
+        return [sorted(numbers, key=lambda n: self.slices[n].get("z_mm") or 0.0) for numbers in found.values()]
 
     def slab(self, s: int, k: int, rows: slice = slice(None), columns: slice = slice(None)) -> Pair:
         """Read pair k of all slices of slab s, or some of their rows and columns; its images are n x H x W."""

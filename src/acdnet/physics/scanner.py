@@ -165,6 +165,7 @@ class ClinicalScanner:
         self.correction = water_correction(self.beam, self.DEGREE)
         self.tissue = torch.stack(split(attenuation(self.clean)))
         self.paths = project(self.tissue, self.scan)
+        self.low_count, self.window = self.LOW_COUNT, (3, 3)
 
     def with_metal(self, metal: Mask, metal_name: str, rng: np.random.Generator) -> Simulation:
         photons = float(np.exp(rng.uniform(*np.log(self.PHOTONS))))
@@ -231,7 +232,7 @@ class ClinicalScanner:
         clean = transmitted(self._rays(self.paths, trace), self.beam)
         counts = torch.full(self.scan.sinogram_shape, torch.inf)
         counts[trace] = photons * torch.exp(-count(share, photons, scatter * photons, rng))
-        noisy = _without_low_counts(counts, self.LOW_COUNT)[trace] / photons
+        noisy = _without_low_counts(counts, self.low_count, self.window)[trace] / photons
         ideal = share + scatter
         added = (1 - ideal / (clean + scatter)).clamp(min=0.0).sqrt()
         with_metal = -torch.log(ideal) - added * torch.log(noisy / ideal)
@@ -245,13 +246,16 @@ class ClinicalScanner:
         return {"water": paths[0][trace], "bone": paths[1][trace]}
 
 
-def _without_low_counts(counts: Tensor, limit: float) -> Tensor:
-    """Average counts below a limit with their neighbours in the trace, over 3 views and 3 bins."""
+def _without_low_counts(counts: Tensor, limit: float, window: tuple[int, int]) -> Tensor:
+    """Average counts below a limit with their neighbours in the trace, over some views and bins (odd numbers)."""
     inside = torch.isfinite(counts)
     kept = torch.where(inside, counts, 0.0)
+    if limit == 0:
+        return kept
+    margin = (window[0] // 2, window[1] // 2)
 
     def around(values: Tensor) -> Tensor:
-        return torch.nn.functional.avg_pool2d(values[None], 3, 1, 1)[0]
+        return torch.nn.functional.avg_pool2d(values[None], window, 1, margin)[0]
 
     mean = around(kept) / around(inside.to(counts)).clamp(min=1e-6)
     return torch.where(kept < limit, mean, kept)

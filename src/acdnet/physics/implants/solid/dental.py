@@ -105,14 +105,16 @@ def brackets(scene: Scene, rng: Rng) -> list[Solid]:
     """Glue brackets to the teeth and run a wire through them; or only a wire behind them."""
     teeth, centre = arch(scene)
     behind = rng.random() < 0.25
-    high = rng.uniform(-0.4, 0.4) * scene.span
+    height = rng.uniform(-0.4, 0.4) * scene.span
     line, parts = [], []
     for tooth in teeth:
         way = _outwards(tooth, centre)
         at = tooth + way * (-rng.uniform(3, 4) if behind else rng.uniform(3.5, 4.5))
-        at[2] = high + rng.normal(0, 0.4)
+        at[2] = height + rng.normal(0, 0.4)
         line.append(at)
         if not behind:
             turn = float(np.arctan2(way[1], way[0]))
-            parts.append(box(rng.uniform(1.2, 2.0), rng.uniform(2.5, 3.5), rng.uniform(2.5, 3.5), 0.3).at(at, turn=turn))
+            parts.append(
+                box(rng.uniform(1.2, 2.0), rng.uniform(2.5, 3.5), rng.uniform(2.5, 3.5), 0.3).at(at, turn=turn)
+            )
     return parts + tube(line, rng.uniform(0.2, 0.5))

@@ -70,7 +70,9 @@ def draw_piece(scene: Scene, rng: np.random.Generator, kinds: tuple[str, ...] = 
         raise InputRefused(f"none of the implants {', '.join(kinds) or '(none)'} occurs in {', '.join(scene.sites)}")
     size = scene.hu.shape[1]
     least = LEAST_PIXELS * size**2 / 416**2
-    around = np.stack([binary_dilation(body, iterations=max(1, round(SKIN_MM / scene.pixel_mm))) for body in scene.body])
+    around = np.stack(
+        [binary_dilation(body, iterations=max(1, round(SKIN_MM / scene.pixel_mm))) for body in scene.body]
+    )
     weights = np.array([SMALL.get(name, 1.0) for name in fitting])
     for attempt in range(ATTEMPTS * TRIES):
         if attempt % TRIES == 0:

@@ -100,7 +100,7 @@ def hip_cup(scene: Scene, rng: Rng) -> list[Solid]:
     r = float(rng.choice([11.0, 14.0, 16.0, 18.0]))
     top = ball - np.array([inside * rng.uniform(32, 42), rng.uniform(-8, 8), rng.uniform(25, 35)])
     down = np.array([inside * rng.uniform(0.0, 0.12), 0, -1.0])
-    parts = [sphere(r).at(ball), between(top, ball, rng.uniform(5.5, 7))] + _cup(ball, r, inside, rng)
+    parts = [sphere(r).at(ball), between(top, ball, rng.uniform(5.5, 7)), *_cup(ball, r, inside, rng)]
     return parts + _stem(top, down / np.linalg.norm(down), 6.0, 1e4, rng)
 
 
@@ -132,7 +132,7 @@ def knee(scene: Scene, rng: Rng) -> list[Solid]:
     notch = box(0.28 * wide, 2 * r, 2 * r).at((0, 0.8 * r, 0))
     above = box(2 * wide, 1.6 * r, 2 * r).at((0, 0.3 * r, 1.3 * r))
     condyles = across.without(hollow, notch, above).within(ellipsoid(0.56 * wide, 1.2 * r, 1.2 * r))
-    parts = [condyles.at(joint + (0, 0, r + 4), turn=turn)]
+    parts = [condyles.at(joint + np.array([0, 0, r + 4]), turn=turn)]
     for side in (-1, 1):
         parts.append(cylinder(3.2, 16).at(joint + np.array([side * 0.27 * wide, 0, thick])))
     tray = joint - np.array([0, 0, rng.uniform(7, 14)])
@@ -142,7 +142,7 @@ def knee(scene: Scene, rng: Rng) -> list[Solid]:
     parts += [plate.at(tray, turn=turn), keel.at(tray - (0, 0, length))]
     for side in (-1, 1):
         fin = box(18, 3, 0.5 * length)
-        parts.append(fin.at(tray + (side * 10, 5, -0.25 * length), turn=side * 0.4))
+        parts.append(fin.at(tray + np.array([side * 10, 5, -0.25 * length]), turn=side * 0.4))
     if rng.random() < 0.3:  # a long stem of a revision
         parts.append(cylinder(rng.uniform(5, 7.5), 110).at(tray - (0, 0, 115)))
     return parts

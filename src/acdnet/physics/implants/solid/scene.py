@@ -61,7 +61,7 @@ class Bone:
 
     def at(self, z: float) -> Vector:
         """Return the point of the axis at a height."""
-        return self.point + self.axis * ((z - self.point[2]) / self.axis[2])
+        return np.asarray(self.point + self.axis * ((z - self.point[2]) / self.axis[2]))
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def screws(scene: Scene, rng: Rng) -> list[Solid]:
     near = min((bone.outer for bone in scene.long_bones), default=15.0)
     r = float(np.clip(0.18 * near, 1.0, 3.2)) * rng.uniform(0.8, 1.1)
     flat = rng.normal(0, 1, 3) * (1, 1, 0.45)
-    parts = []
+    parts: list[Solid] = []
     for _ in range(rng.integers(1, 4)):
         length = rng.uniform(9, 18) * r
         bore = cylinder(0.4 * r, 2 * length).at((0, 0, -0.5 * length))

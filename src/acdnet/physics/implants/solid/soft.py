@@ -28,7 +28,7 @@ def _tissue(scene: Scene, least_mm: float, rng: Rng) -> Vector:
     soft = (scene.depth > least_mm) & ~scene.bone[scene.middle] & (scene.hu[scene.middle] > -200)
     if not soft.any():
         soft = (scene.depth > 0.5 * scene.depth.max()) & ~scene.bone[scene.middle]
-    return scene.pick(soft, rng, scene.middle) + np.array([0, 0, rng.uniform(-0.5, 0.5) * scene.span])
+    return np.asarray(scene.pick(soft, rng, scene.middle) + np.array([0, 0, rng.uniform(-0.5, 0.5) * scene.span]))
 
 
 def _clip(at: Vector, length: float, r: float, rng: Rng) -> list[Solid]:
@@ -66,7 +66,7 @@ def coil(scene: Scene, rng: Rng) -> list[Solid]:
     half = size * rng.uniform(0.7, 1.3, 3)
     at = _tissue(scene, 20, rng)
     if size > 4 and rng.random() < 0.5:
-        return [tangle(*half, rng.uniform(0.5, 1.2), rng.uniform(0, 6)).at(at, rng.normal(0, 1, 3))]
+        return [tangle(half, rng.uniform(0.5, 1.2), rng.uniform(0, 6)).at(at, rng.normal(0, 1, 3))]
     return [ellipsoid(*half).at(at, rng.normal(0, 1, 3))]
 
 
@@ -146,7 +146,7 @@ def sternal_wires(scene: Scene, rng: Rng) -> list[Solid]:
     step, first = rng.uniform(14, 24), rng.uniform(-12, 12)
     parts: list[Solid] = []
     for z in np.arange(first - 48, 60, step):
-        middle = at + (rng.normal(0, 2), rng.normal(0, 1), z - at[2])
+        middle = at + np.array([rng.normal(0, 2), rng.normal(0, 1), z - at[2]])
         wide, deep = rng.uniform(8, 13), rng.uniform(6, 9)
         lean = rng.normal(0, 0.25)
         a = np.linspace(0, 2 * np.pi, 17)

@@ -38,7 +38,9 @@ class Solid:
 
         def moved(x: Numbers, y: Numbers, z: Numbers) -> Mask:
             x, y, z = x - px, y - py, z - pz
-            return inside(u[0] * x + u[1] * y + u[2] * z, v[0] * x + v[1] * y + v[2] * z, w[0] * x + w[1] * y + w[2] * z)
+            return inside(
+                u[0] * x + u[1] * y + u[2] * z, v[0] * x + v[1] * y + v[2] * z, w[0] * x + w[1] * y + w[2] * z
+            )
 
         return Solid(moved, corners.min(0), corners.max(0))
 
@@ -57,7 +59,6 @@ class Solid:
         """Keep what lies in another solid, too."""
         low, high = np.maximum(self.low, other.low), np.minimum(self.high, other.high)
         return Solid(lambda x, y, z: self.inside(x, y, z) & other.inside(x, y, z), low, high)
-
 
     def bent(self, radius: float) -> Solid:
         """Bend the z axis towards x along a circle of some radius."""
@@ -180,8 +181,9 @@ def screw(length: float, core: float, thread: float, pitch: float, head: float =
     return _solid(inside, (-wide, -wide, -0.9 * head), (wide, wide, length))
 
 
-def tangle(a: float, b: float, c: float, wire: float, phase: float) -> Solid:
-    """Return an ellipsoid loosely filled with wire, like an embolisation coil."""
+def tangle(half: Vector, wire: float, phase: float) -> Solid:
+    """Return an ellipsoid loosely filled with wire, like an embolisation coil; its half axes are given."""
+    a, b, c = (float(value) for value in half)
 
     def inside(x: Numbers, y: Numbers, z: Numbers) -> Mask:
         k = np.float32(np.pi / (2.2 * wire))

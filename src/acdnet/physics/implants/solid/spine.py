@@ -21,7 +21,7 @@ def vertebra(scene: Scene) -> Vector:
     point, share = scene.solid_bone(scene.band((0.4, 0.6), (0.25, 0.85)), 6.0, 0.85)
     if share < 0.5:
         raise NoRoom
-    return point + np.array([0, 2.0, 0])
+    return np.asarray(point + np.array([0, 2.0, 0]))
 
 
 def _level(scene: Scene) -> str:
@@ -89,5 +89,5 @@ def neck_plate(scene: Scene, rng: Rng) -> list[Solid]:
         z = (k - (count - 1) / 2) * step
         for side in (-1, 1):
             way = np.array([-side * 0.12, 1.0, rng.normal(0, 0.1)])
-            parts.append(screw(rng.uniform(12, 17), 1.4, 2.0, 1.4, 2.6).at(front + (side * 5, 0, z), way))
+            parts.append(screw(rng.uniform(12, 17), 1.4, 2.0, 1.4, 2.6).at(front + np.array([side * 5, 0, z]), way))
     return parts
