@@ -83,7 +83,7 @@ def simulate(
     )  # fmt: skip
     if source != "phantom":
         _check_apart(Path(source), out)
-    found = open_source(source, slices or PHANTOMS, seed, split_names(exclude))
+    found = open_source(source, -(-(slices or PHANTOMS) // max(slab, 1)), seed, split_names(exclude), slab)
     chosen = _choose(found, split_names(split), slices, kinds, slab)
     try:
         _run(build(Source(chosen, found.passed_over), recipe, out, workers or os.cpu_count() or 1, skip_bad), pairs)
