@@ -86,7 +86,8 @@ def hip_stem(scene: Scene, rng: Rng) -> list[Solid]:
         raise NoRoom
     inside = inwards(scene, bone.point)
     low, high = -scene.span / 2, scene.span / 2
-    height = rng.uniform(low - 10, high + (110 if "thigh" in scene.sites else 60))
+    above_joint = "hip" in scene.sites or "pelvis" in scene.sites
+    height = rng.uniform(low - 10, high + 60) if above_joint else rng.uniform(high + 5, high + 120)
     top = bone.at(height)
     parts = _stem(top, -bone.axis, bone.inner, rng.uniform(600, 2000), rng)
     neck, ball, r = _neck(top, inside, rng)

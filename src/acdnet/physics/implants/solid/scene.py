@@ -178,6 +178,8 @@ class Scene:
             point = self.point(k, row + window[0].start, column + window[1].start)
             far = [self._same(filled == number, shape[0], j) for shape, j in ends]
             line = [one for one in far if one is not None] + [point]
+            if len(line) <= len(far):
+                continue  # a kneecap or a vertebra: it ends within the slices
             axis = max(line, key=lambda p: p[2]) - min(line, key=lambda p: p[2])
             axis = axis / np.linalg.norm(axis) if axis[2] > 0 else np.array([0.0, 0.0, 1.0])
             if np.hypot(*axis[:2]) <= MOST_TILT * axis[2]:
