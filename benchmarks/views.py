@@ -41,7 +41,7 @@ EDGE_MM = 3.0
 COLUMNS = ("views", "projected", "scan s", "LI s", "fit s", "truth", "input", "LI", "fit", "LI HU", "fit HU")
 
 
-def measure(data: str = "phantom", split: str = "val", slabs: int = 8, slab: int = 6) -> Table:
+def measure(data: str = "phantom", split: str = "val", slabs: int = 8, slab: int = 6, size: int = 416) -> Table:
     """Scan and correct the middle slices of some slabs."""
     source = open_source(data, count=slabs, slab=slab)
     known = [ref for ref in source.slices if data == "phantom" or ref.split == split]
@@ -49,7 +49,7 @@ def measure(data: str = "phantom", split: str = "val", slabs: int = 8, slab: int
     count = min(slabs, len(groups))
     found: dict[tuple[int, int], list[list[float]]] = defaultdict(list)
     for n in range(count):
-        for case, row in _slab(groups[n * len(groups) // count]):
+        for case, row in _slab(groups[n * len(groups) // count], size):
             found[case].append(row)
     means = {case: np.mean(rows, 0) for case, rows in found.items()}
     rows = [
@@ -61,9 +61,9 @@ def measure(data: str = "phantom", split: str = "val", slabs: int = 8, slab: int
     return Table(COLUMNS, rows, notes, 0)
 
 
-def _slab(refs: list[SliceRef]) -> list[tuple[tuple[int, int], list[float]]]:
+def _slab(refs: list[SliceRef], size: int) -> list[tuple[tuple[int, int], list[float]]]:
     """Return the figures of the middle slice for every case; none if no implant fits."""
-    recipe = Recipe("clinical", slab=len(refs))
+    recipe = Recipe("clinical", size=size, slab=len(refs))
     _, stack, mm = read_slab(refs, recipe.size)
     thickness = refs[0].step_mm or ASSUMED_MM
     region = refs[0].notes.get("region", "") or refs[0].notes.get("site", "")
@@ -107,9 +107,12 @@ def soft_tissue(clean: Image, metal: NDArray[np.bool_], mm: float) -> NDArray[np
 
 
 def fine_spread(image: Image, where: NDArray[np.bool_], mm: float) -> float:
-    """Return the standard deviation of the image minus a smooth one, over some pixels; HU."""
-    fine = image - gaussian_filter(image, HIGH_PASS_MM / mm)
-    return float(fine[where].std()) if where.any() else float("nan")
+    """Return the standard deviation of some pixels from a smooth image of these pixels alone; HU."""
+    if not where.any():
+        return float("nan")
+    weight = gaussian_filter(where.astype(np.float32), HIGH_PASS_MM / mm)
+    smooth = gaussian_filter(np.where(where, image, 0), HIGH_PASS_MM / mm) / np.maximum(weight, 1e-6)
+    return float((image - smooth)[where].std())
 
 
 if __name__ == "__main__":

@@ -35,12 +35,15 @@ LEAST_PIXELS = 12
 """Smallest implant in pixels of a 416 x 416 slice, in the slice with most of it."""
 MOST_OF_BODY = 0.25
 """Largest share of the body that metal fills in a slice."""
-ATTEMPTS = 12
-"""Kinds that are tried before slices are refused."""
-TRIES = 8
-"""Poses of each of them that are tried: many implants miss the slices at first."""
-SMALL = {"clips": 0.5, "coil": 0.6, "fiducials": 0.5, "screws": 0.6, "mini-plates": 0.7}
-"""Weights of the kinds that would otherwise be drawn too often."""
+TRIES = 12
+"""Poses of a kind that are tried before the next one: many implants miss the slices at first."""
+WEIGHTS = {
+    **dict.fromkeys(("clips", "fiducials"), 0.25),
+    **dict.fromkeys(("coil", "screws", "cerclage", "mini-plates"), 0.5),
+    **dict.fromkeys(("hip-stem", "hip-cup", "resurfacing", "knee", "shoulder", "spine-screws"), 2.0),
+    **dict.fromkeys(("fillings", "crowns", "dental-implants", "brackets"), 2.0),
+}
+"""How likely kinds are tried first, if not 1: small ones fit everywhere, large ones seldom, and streak most."""
 SKIN_MM = 2.0
 """Metal may stand this far out of the body: crowns and brackets lie in the air of the mouth."""
 
@@ -73,10 +76,9 @@ def draw_piece(scene: Scene, rng: np.random.Generator, kinds: tuple[str, ...] = 
     around = np.stack(
         [binary_dilation(body, iterations=max(1, round(SKIN_MM / scene.pixel_mm))) for body in scene.body]
     )
-    weights = np.array([SMALL.get(name, 1.0) for name in fitting])
-    for attempt in range(ATTEMPTS * TRIES):
-        if attempt % TRIES == 0:
-            name = str(rng.choice(fitting, p=weights / weights.sum()))
+    weights = np.array([WEIGHTS.get(name, 1.0) for name in fitting])
+    order = rng.choice(fitting, len(fitting), replace=False, p=weights / weights.sum())
+    for name in (str(name) for name in order for _ in range(TRIES)):
         try:
             parts = MAKERS[name](scene, rng)
         except NoRoom:
