@@ -37,6 +37,8 @@ WORDS = {
 LEAST_PART = 0.1
 """Parts of the body smaller than this share of the largest are left out."""
 TOOTH_HU = 1400.0
+SPONGY_HU = 120.0
+"""Spongy bone, as in a vertebra, lies above; muscle below."""
 SMALLEST_BONE_MM2 = 50.0
 COMPACT = (0.5, 2.2)
 """A long bone fills half of its box, which is at most this much longer than wide."""
@@ -151,7 +153,7 @@ class Scene:
 
         Of all places with at least the share `foremost` of that, the one nearest to the front is returned.
         """
-        dense = (self.hu[self.middle] > 140) & self.body[self.middle]
+        dense = (self.hu[self.middle] > SPONGY_HU) & self.body[self.middle]
         share = gaussian_filter(dense.astype(np.float32), mm / self.pixel_mm)
         share = np.where(where, share, -1.0)
         best = int(np.argmax(share >= foremost * share.max()))

@@ -8,17 +8,21 @@ from acdnet.physics.implants.solid.scene import NoRoom, Scene
 from acdnet.physics.implants.solid.solids import Solid, Vector, box, cylinder, rod, screw, tube
 
 Rng = np.random.Generator
+BEHIND_HEART = 0.5
+"""Vertebrae of the trunk lie behind this share of its depth, the heart and great vessels with contrast before it."""
 LEVELS = {
-    "neck": (14.0, 18.0, (18, 24), (12, 20), (14, 22)),
-    "thorax": (22.0, 28.0, (13, 19), (26, 34), (30, 42)),
-    "abdomen": (30.0, 38.0, (17, 25), (30, 40), (38, 52)),
+    "neck": (5.0, 14.0, 18.0, (18, 24), (12, 20), (14, 22)),
+    "thorax": (8.0, 22.0, 28.0, (13, 19), (26, 34), (30, 42)),
+    "abdomen": (9.0, 30.0, 38.0, (17, 25), (30, 40), (38, 52)),
 }
-"""Distance of the vertebrae, then how far aside and behind their middle screws begin, and how long these are; mm."""
+"""Size and distances of vertebrae, how far aside and behind their middle screws begin, and their lengths; mm."""
 
 
 def vertebra(scene: Scene) -> Vector:
     """Return the middle of a vertebra."""
-    point, share = scene.solid_bone(scene.band((0.4, 0.6), (0.25, 0.85)), 6.0, 0.85)
+    level = _level(scene)
+    band = scene.band((0.4, 0.6), (0.25 if level == "neck" else BEHIND_HEART, 0.85))
+    point, share = scene.solid_bone(band, LEVELS[level][0], 0.9)
     if share < 0.5:
         raise NoRoom
     return np.asarray(point + np.array([0, 2.0, 0]))
@@ -31,7 +35,7 @@ def _level(scene: Scene) -> str:
 def spine_screws(scene: Scene, rng: Rng) -> list[Solid]:
     """Put pedicle screws into vertebrae, and rods through their heads."""
     middle = vertebra(scene)
-    least, most, aside, behind, lengths = LEVELS[_level(scene)]
+    _, least, most, aside, behind, lengths = LEVELS[_level(scene)]
     step, first = rng.uniform(least, most), rng.uniform(-most, most)
     x, y = rng.uniform(*aside), rng.uniform(*behind)
     r = rng.uniform(1.8, 2.6) if least < 20 else rng.uniform(2.5, 3.6)
