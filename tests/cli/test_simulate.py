@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from acdnet.data.store import Store
-from acdnet.physics.implants.kinds import KINDS
+from acdnet.physics.implants.kinds import KINDS, SOLIDS
 from acdnet.physics.implants.library import MAKERS
 from tests.data.make import one_process
 from tests.reduction.make import Ran, run
@@ -22,7 +22,7 @@ def test_phantoms_to_a_store_with_a_picture(tmp_path: Path) -> None:
 
 def test_the_help_lists_all_implants() -> None:
     text = run("simulate", "--help").text
-    assert [name for name in KINDS if name not in text] == []
+    assert [name for name in (*KINDS, *SOLIDS) if name not in text] == []
 
 
 def test_every_implant_has_a_maker() -> None:
@@ -32,3 +32,18 @@ def test_every_implant_has_a_maker() -> None:
 def test_implants_choose_the_phantoms(tmp_path: Path) -> None:
     assert simulate(tmp_path / "out", 3, "--implants", "fillings").code == 0
     assert {entry["site"] for entry in Store(tmp_path / "out").slices} == {"head"}
+
+
+def test_slabs_of_phantoms(tmp_path: Path) -> None:
+    done = simulate(tmp_path / "out", 7, "--protocol", "clinical", "--slab", 3, "--views", 1280)
+    assert done.code == 0, done.text
+    assert "9 pairs of 9 slices of 3 patients" in done.text
+    store = Store(tmp_path / "out")
+    assert [len(numbers) for numbers in store.slabs] == [3, 3, 3]
+    assert {entry["pairs"][0]["kind"] for entry in store.slices} <= SOLIDS.keys()
+
+
+def test_slabs_need_the_clinical_protocol(tmp_path: Path) -> None:
+    done = simulate(tmp_path / "out", 3, "--slab", 3)
+    assert done.code == 2
+    assert "clinical" in done.text

@@ -46,3 +46,9 @@ def test_size_and_unknown_sites() -> None:
     assert make_phantom("head", 0, 96).hu.shape == (96, 96)
     with pytest.raises(ConfigError, match="pelvis"):
         make_phantom("knee", 0)
+
+
+def test_neighbouring_slices_are_alike_but_not_the_same() -> None:
+    one, same, near, far = (make_phantom("pelvis", 3, 128, z).hu for z in (0.0, 0.0, 3.0, 60.0))
+    assert np.array_equal(one, same)
+    assert 0 < np.abs(near - one).mean() < 0.5 * np.abs(far - one).mean()

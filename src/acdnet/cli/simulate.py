@@ -12,12 +12,13 @@ import typer
 from acdnet.cli.paths import split_names
 from acdnet.config import BENCHMARK, CLINICAL, PROTOCOLS
 from acdnet.errors import ConfigError, InputRefused, ResourceError
-from acdnet.physics.implants.kinds import KINDS
+from acdnet.physics.implants.kinds import KINDS, SOLIDS
 
 if TYPE_CHECKING:
     from acdnet.data.slices import SliceRef, Source
 
 PHANTOMS = 60
+WITH_SLAB = f"With --slab: {', '.join(SOLIDS)}."
 
 
 def simulate(
@@ -38,7 +39,8 @@ def simulate(
     ] = 0,
     size: Annotated[int, typer.Option(help="Side of the images in pixels.")] = 416,
     implants: Annotated[
-        str, typer.Option(help=f"Comma-separated implants, or none; by default all: {', '.join(KINDS)}.")
+        str,
+        typer.Option(help=f"Comma-separated implants, or none; by default all: {', '.join(KINDS)}. {WITH_SLAB}"),
     ] = "",
     material: Annotated[str, typer.Option(help="Metal of all implants; by default that of each kind.")] = "",
     shapes: Annotated[
@@ -57,6 +59,10 @@ def simulate(
     tracefit: Annotated[
         bool, typer.Option("--tracefit", help="Store trace-fit images, for networks that start from them.")
     ] = False,
+    slab: Annotated[
+        int, typer.Option(min=0, help=f"Neighbouring slices with one implant in 3-D ({CLINICAL} only); 0: single, 2-D.")
+    ] = 0,
+    views: Annotated[int, typer.Option(help=f"Views in which images are projected ({CLINICAL} only).")] = 640,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip and list unusable slices.")] = False,
     preview: Annotated[Path | None, typer.Option(help="Draw a contact sheet to this PNG file.")] = None,
 ) -> None:
@@ -70,15 +76,15 @@ def simulate(
     from acdnet.data.sources import open_source
 
     _check_preview(preview, layout)
-    kinds = () if implants == "none" else tuple(split_names(implants)) or tuple(KINDS)
+    kinds = () if implants == "none" else tuple(split_names(implants)) or tuple(SOLIDS if slab else KINDS)
     recipe = Recipe(
         protocol, seed, pairs, size, kinds, str(shapes or ""), str(masks or ""), material, layout, sinograms,
-        found_metal, tracefit,
+        found_metal, tracefit, slab, views,
     )  # fmt: skip
     if source != "phantom":
         _check_apart(Path(source), out)
-    found = open_source(source, slices or PHANTOMS, seed, split_names(exclude))
-    chosen = _choose(found, split_names(split), slices, kinds)
+    found = open_source(source, -(-(slices or PHANTOMS) // max(slab, 1)), seed, split_names(exclude), slab)
+    chosen = _choose(found, split_names(split), slices, kinds, slab)
     try:
         _run(build(Source(chosen, found.passed_over), recipe, out, workers or os.cpu_count() or 1, skip_bad), pairs)
     except KeyboardInterrupt:
@@ -109,7 +115,7 @@ def _check_apart(source: Path, out: Path) -> None:
         raise InputRefused(f"{out}: is inside the source; choose another folder")
 
 
-def _choose(found: Source, splits: list[str], slices: int, kinds: tuple[str, ...]) -> list[SliceRef]:
+def _choose(found: Source, splits: list[str], slices: int, kinds: tuple[str, ...], slab: int) -> list[SliceRef]:
     """Select the slices of the splits, phantoms only with the wanted implants, and evenly spaced ones of these."""
     chosen = [ref for ref in found.slices if not splits or ref.split in splits]
     if not chosen:
@@ -118,6 +124,12 @@ def _choose(found: Source, splits: list[str], slices: int, kinds: tuple[str, ...
     chosen = [ref for ref in chosen if not ref.kinds or not kinds or set(kinds) & set(ref.kinds)]
     if not chosen:
         raise InputRefused(f"no phantom has any of the implants {', '.join(kinds)}")
+    if slab:
+        from acdnet.data.slabs import group_slabs
+
+        groups = group_slabs(chosen, slab)
+        some = min(-(-slices // slab), len(groups)) if slices else len(groups)
+        return [ref for i in range(some) for ref in groups[i * len(groups) // some]]
     count = min(slices, len(chosen)) if slices else len(chosen)
     return [chosen[i * len(chosen) // count] for i in range(count)]
 

@@ -25,6 +25,7 @@ from typing import Any
 from acdnet import __version__
 from acdnet.data import benchmark
 from acdnet.data.recipe import MadeSlice, Recipe, make_slice
+from acdnet.data.slabs import group_slabs, make_slab
 from acdnet.data.slices import SliceRef, Source
 from acdnet.data.store import FOLDER, FORMAT, MANIFEST, check_patients, pack_slice, read_manifest
 from acdnet.errors import ConfigError, InputRefused, ResourceError
@@ -56,11 +57,12 @@ def build(
             yield len(slices), len(slices)
             return
         _start(out, plan)
-        missing = [ref for ref in slices if not (out / DONE / f"{ref.name}.json").exists()]
-        yield len(slices) - len(missing), len(slices)
-        done = len(slices) - len(missing)
-        for _ in _work(missing, (recipe, shapes, masks, out, skip_bad), workers):
-            done += 1
+        groups = group_slabs(slices, recipe.slab) if recipe.slab else [[ref] for ref in slices]
+        missing = [group for group in groups if not all((out / DONE / f"{ref.name}.json").exists() for ref in group)]
+        done = len(slices) - sum(map(len, missing))
+        yield done, len(slices)
+        for count in _work(missing, (recipe, shapes, masks, out, skip_bad), workers):
+            done += count
             yield done, len(slices)
         _finish(out, plan, slices, passed_over)
 
@@ -68,6 +70,8 @@ def build(
 def _plan(slices: Sequence[SliceRef], recipe: Recipe) -> bytes:
     names = [[ref.name, ref.patient, ref.split, ref.identity] for ref in slices]
     plan = {"format": FORMAT, "version": __version__, "recipe": recipe.identity(), "slices": names}
+    if recipe.slab:
+        plan["heights"] = [[ref.stack, ref.z_mm, ref.step_mm] for ref in slices]
     return json.dumps(plan, indent=1).encode()
 
 
@@ -133,18 +137,18 @@ def _finish(out: Path, plan: bytes, slices: Sequence[SliceRef], passed_over: dic
         (out / FOLDER).rmdir()
 
 
-def _work(missing: list[SliceRef], context: tuple[Any, ...], workers: int) -> Iterator[None]:
-    """Simulate slices in processes with one thread each, so that results do not depend on their number."""
+def _work(missing: list[list[SliceRef]], context: tuple[Any, ...], workers: int) -> Iterator[int]:
+    """Simulate slices or slabs in processes with one thread each, so that results do not depend on their number."""
     if not missing:
         return
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(workers, len(missing)), spawn, _begin, (os.getpid(), context))
-    todo, running = iter(missing), set[Future[None]]()
+    todo, running = iter(missing), set[Future[int]]()
     with _deaf_children():
-        running |= {pool.submit(_one, ref) for ref in islice(todo, workers)}
+        running |= {pool.submit(_one, group) for group in islice(todo, workers)}
     try:
-        for ref in todo:
-            running.add(pool.submit(_one, ref))
+        for group in todo:
+            running.add(pool.submit(_one, group))
             if len(running) < 2 * workers:
                 continue
             finished, running = wait(running, return_when=FIRST_COMPLETED)
@@ -192,15 +196,23 @@ def _begin(parent: int, context: tuple[Any, ...]) -> None:
     threading.Thread(target=leave_with, args=(parent,), daemon=True).start()
 
 
-def _one(ref: SliceRef) -> None:
+def _one(group: list[SliceRef]) -> int:
+    """Simulate a slice, or the slices of a slab; return their number."""
     recipe, shapes, masks, out, skip_bad = _context
     try:
-        entry = _write(ref, make_slice(ref, recipe, shapes, masks), recipe, out)
+        if recipe.slab:
+            made = make_slab(group, recipe)
+            notes = [{"slab": group[0].name, "z_mm": ref.z_mm} for ref in group]
+        else:
+            made, notes = [make_slice(ref, recipe, shapes, masks) for ref in group], [{}]
+        entries = [_write(ref, one, recipe, out) | note for ref, one, note in zip(group, made, notes, strict=True)]
     except InputRefused as error:
         if not skip_bad:
             raise
-        entry = {"skipped": _without_place(str(error), ref)}
-    write_atomically({out / DONE / f"{ref.name}.json": json.dumps(entry).encode()})
+        entries = [{"skipped": _without_place(str(error), group[0])} for _ in group]
+    for ref, entry in zip(group, entries, strict=True):
+        write_atomically({out / DONE / f"{ref.name}.json": json.dumps(entry).encode()})
+    return len(group)
 
 
 def _without_place(message: str, ref: SliceRef) -> str:

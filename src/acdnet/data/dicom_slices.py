@@ -39,7 +39,7 @@ def dicom_slices(path: Path) -> Source:
             raise InputRefused(f"{file}: its tags cannot be read ({type(error).__name__})") from error
     dealt = assign_splits([who for who, *_ in found])
     slices, seen = [], dict[str, Path]()
-    for who, _, file, uid in sorted(found):
+    for who, (series, height, _), file, uid in sorted(found):
         if uid in seen:
             _check_same(seen[uid], file)
             passed["copies of a slice"] += 1
@@ -47,7 +47,9 @@ def dicom_slices(path: Path) -> Source:
         seen[uid] = file
         identity = f"{file.stat().st_size} bytes"
         name = f"{who}-{sha256(uid.encode())[:12]}"
-        slices.append(SliceRef(name, who, dealt[who], partial(read_slice, file), {}, (), str(file), identity))
+        z, stack = (height, sha256(series.encode())[:12]) if math.isfinite(height) else (None, "")
+        read = partial(read_slice, file)
+        slices.append(SliceRef(name, who, dealt[who], read, {}, (), str(file), identity, stack, z))
     return Source(slices, dict(passed))
 
 

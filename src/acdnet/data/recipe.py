@@ -18,13 +18,17 @@ from acdnet.methods.trace_fit import trace_fit
 from acdnet.physics.implants.anatomy import find_anatomy
 from acdnet.physics.implants.draw import Implant, draw_implant
 from acdnet.physics.implants.given import LARGEST_FILE, read_shapes
-from acdnet.physics.implants.kinds import KINDS
+from acdnet.physics.implants.kinds import KINDS, SOLIDS
 from acdnet.physics.materials import METALS
 from acdnet.physics.scanner import BenchmarkScanner, Simulation
 from acdnet.physics.simulate import PROTOCOLS, checked_metal, checked_slice, make_scanner
 from acdnet.units import Image, Mask
 
 LAYOUTS = ("store", "benchmark")
+MOST_SLICES = 64
+"""Slices of a slab; memory grows with them."""
+PROJECTED_VIEWS = 640
+"""Views in which images are projected unless the recipe says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Recipe:
     """Pairs per slice."""
     size: int = 416
     kinds: tuple[str, ...] = tuple(KINDS)
-    """Kinds of implants to draw from."""
+    """Kinds of implants to draw from; all of `KINDS` stands for all of `SOLIDS` in slabs."""
     shapes: str = ""
     """File of additional shapes, scaled and placed at random."""
     masks: str = ""
@@ -51,8 +55,18 @@ class Recipe:
     """Share of the pairs with the metal detected by `reduce` instead of the true metal."""
     tracefit: bool = False
     """Store trace-fit images, for networks that start from them."""
+    slab: int = 0
+    """Neighbouring slices with one implant in three dimensions; 0 for implants in single slices."""
+    views: int = PROJECTED_VIEWS
+    """Views in which images are projected (clinical protocol)."""
 
     def __post_init__(self) -> None:
+        if self.slab and self.protocol != "clinical":
+            raise ConfigError("slabs need the clinical protocol; the benchmark has single slices")
+        if self.slab and (self.shapes or self.masks or self.sinograms):
+            raise ConfigError("slabs use implants in three dimensions, without shapes, masks or sinograms")
+        if self.views != PROJECTED_VIEWS and self.protocol != "clinical":
+            raise ConfigError("the benchmark's protocol has 640 views; omit views")
         if self.found and self.protocol != "clinical":
             raise ConfigError("detected metal needs the clinical protocol; the benchmark uses the true metal")
         if self.protocol not in PROTOCOLS:
@@ -68,9 +82,13 @@ class Recipe:
         if self.masks and (self.shapes or self.kinds != tuple(KINDS)):
             raise ConfigError("masks replace implants and shapes; give one or the other")
         check_limits(self, {"pairs": (1, 1000), "size": (64, 2048), "seed": (0, 2**63 - 1), "found": (0.0, 1.0)})
-        unknown = sorted(set(self.kinds) - KINDS.keys())
+        check_limits(self, {"slab": (0, MOST_SLICES), "views": (64, 4096)})
+        if self.slab and self.kinds == tuple(KINDS):
+            object.__setattr__(self, "kinds", tuple(SOLIDS))
+        known = SOLIDS if self.slab else KINDS
+        unknown = sorted(set(self.kinds) - known.keys())
         if unknown:
-            raise ConfigError(f"no implant {unknown[0]!r}; choose from {', '.join(KINDS)}")
+            raise ConfigError(f"no implant {unknown[0]!r}; choose from {', '.join(known)}")
 
     @property
     def keeps_sinograms(self) -> bool:
@@ -83,6 +101,10 @@ class Recipe:
             del known["found"]
         if not self.tracefit:
             del known["tracefit"]
+        if not self.slab:
+            del known["slab"]
+        if self.views == PROJECTED_VIEWS:
+            del known["views"]
         for name in ("shapes", "masks"):
             if known[name]:
                 known[name] = "sha256:" + sha256(read_limited(Path(known[name]), LARGEST_FILE))
@@ -134,22 +156,22 @@ def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Mask, ...], masks: l
         raw = ref.read()
         hu, pixel_mm = squared(raw, recipe.size)
         hu = checked_slice(hu)
-        scanner = make_scanner(recipe.protocol, hu, pixel_mm, _rng(recipe, ref, "scanner"))
+        scanner = make_scanner(recipe.protocol, hu, pixel_mm, random_of(recipe, ref, "scanner"), recipe.views)
         without = None
         if recipe.keeps_sinograms and isinstance(scanner, BenchmarkScanner):
-            without = scanner.without_metal(_rng(recipe, ref, "without metal"))
+            without = scanner.without_metal(random_of(recipe, ref, "without metal"))
         anatomy = None if masks else find_anatomy(hu, pixel_mm, ref.notes.get("site", ""))
         kinds = tuple(kind for kind in recipe.kinds if not ref.kinds or kind in ref.kinds)
         pairs, implants, fitted = [], [], []
         for k in range(recipe.pairs):
-            rng = _rng(recipe, ref, f"pair {k}")
+            rng = random_of(recipe, ref, f"pair {k}")
             if anatomy is None:
                 implant = Implant(masks[k], f"mask {k}", recipe.material or "titanium")
             else:
                 implant = draw_implant(anatomy, rng, kinds, shapes)
             metal = recipe.material or ("titanium" if recipe.protocol == "syndeeplesion" else implant.metal)
             pair = scanner.with_metal(implant.mask, metal, rng)
-            if recipe.found and _rng(recipe, ref, f"found {k}").random() < recipe.found:
+            if recipe.found and random_of(recipe, ref, f"found {k}").random() < recipe.found:
                 seen = find_metal(pair.corrupted, (pixel_mm, pixel_mm))
                 pair = pair.with_found_metal(seen) if seen.any() else pair
             if recipe.tracefit:
@@ -162,5 +184,6 @@ def make_slice(ref: SliceRef, recipe: Recipe, shapes: tuple[Mask, ...], masks: l
     return MadeSlice(raw, pixel_mm, pairs, implants, without, fitted)
 
 
-def _rng(recipe: Recipe, ref: SliceRef, purpose: str) -> np.random.Generator:
+def random_of(recipe: Recipe, ref: SliceRef, purpose: str) -> np.random.Generator:
+    """Return the random numbers of a slice for some purpose."""
     return np.random.default_rng([recipe.seed, zlib.crc32(ref.name.encode()), zlib.crc32(purpose.encode())])

@@ -35,6 +35,14 @@ class SliceRef:
     """The file, for messages only, since file names may contain names of patients."""
     identity: str = ""
     """Detects a changed source without reading it."""
+    stack: str = ""
+    """Slices of one stack and patient that follow each other and are `step_mm` apart are neighbours."""
+    z_mm: float | None = None
+    """Height of the slice, if known."""
+    step_mm: float = 0.0
+    """Distance of neighbours; 0 if the heights alone tell it."""
+    cropped: bool = False
+    """Each slice may be cropped on its own, so that neighbours have to be aligned."""
 
 
 @dataclass(frozen=True)

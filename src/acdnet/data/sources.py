@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,15 +22,17 @@ from acdnet.io.nifti import axial_view, is_nifti, open_nifti, spacings, whole
 from acdnet.io.slices import Slice
 
 INDEX = "index.csv"
+PHANTOM_STEP_MM = 3.0
+"""Distance of the slices of a phantom."""
 LARGEST_INDEX = 64 * 2**20
 
 
-def open_source(source: str, count: int = 60, seed: int = 0, exclude: Sequence[str] = ()) -> Source:
-    """List the slices of a source; `phantom` simulates `count` patients from a seed.
+def open_source(source: str, count: int = 60, seed: int = 0, exclude: Sequence[str] = (), slab: int = 0) -> Source:
+    """List the slices of a source; `phantom` simulates `count` patients from a seed, with `slab` slices if not 0.
 
     `exclude` lists patients to leave out, PATIENT or PATIENT@SPLIT. A patient in two splits is refused.
     """
-    found = _list(source, count, seed)
+    found = _list(source, count, seed, slab)
     unknown = [name for name in exclude if not any(_is_named(ref, name) for ref in found.slices)]
     if unknown:
         raise InputRefused(f"{source}: has no patient {unknown[0]!r} to exclude")
@@ -56,11 +59,11 @@ def _with_unique_names(slices: list[SliceRef]) -> list[SliceRef]:
     return [replace(ref, name=f"{ref.name}-{pseudonym(ref.place)}") if times[ref.name] > 1 else ref for ref in slices]
 
 
-def _list(source: str, count: int, seed: int) -> Source:
+def _list(source: str, count: int, seed: int, slab: int) -> Source:
     if source == "phantom":
         if count < 1:
             raise InputRefused(f"the number of phantoms is {count}; it must be at least 1")
-        return Source(phantom_slices(count, seed))
+        return Source(phantom_volumes(count, seed, slab) if slab else phantom_slices(count, seed))
     path = Path(source)
     if not path.exists():
         raise InputRefused(f"{source}: no such file or folder; use phantom for simulated slices")
@@ -96,10 +99,23 @@ def phantom_slices(count: int, seed: int) -> list[SliceRef]:
     return slices
 
 
-def _read_phantom(site: str, seed: int, number: int) -> Slice:
+def phantom_volumes(count: int, seed: int, slices: int) -> list[SliceRef]:
+    """List some neighbouring slices of each phantom."""
+    found = []
+    for ref in phantom_slices(count, seed):
+        site, number = ref.notes["site"], int(ref.name.rsplit("-", 1)[1])
+        for k in range(slices):
+            name, z = f"{ref.name}-{k:03d}", k * PHANTOM_STEP_MM
+            read = partial(_read_phantom, site, seed, number, z - (slices - 1) / 2 * PHANTOM_STEP_MM)
+            place = replace(ref, name=name, read=read, kinds=(), place=name)
+            found.append(replace(place, stack=ref.name, z_mm=z, step_mm=PHANTOM_STEP_MM))
+    return found
+
+
+def _read_phantom(site: str, seed: int, number: int, z_mm: float | None = None) -> Slice:
     from acdnet.physics.phantom import make_phantom
 
-    phantom = make_phantom(site, seed * 1_000_003 + number)
+    phantom = make_phantom(site, seed * 1_000_003 + number, z_mm=z_mm)
     return Slice(phantom.hu, (phantom.pixel_mm, phantom.pixel_mm), sha256=sha256(phantom.hu.tobytes()))
 
 
@@ -131,8 +147,24 @@ def indexed_slices(folder: Path) -> list[SliceRef]:
         name = row["file"].removesuffix(".png").replace("/", "-")
         identity = f"{pixel_mm} mm, {path.stat().st_size if path.is_file() else 0} bytes"
         read = partial(_read_png, path, pixel_mm)
-        slices.append(SliceRef(name, row["patient"], split, read, notes, (), str(path), identity))
+        z, step = _number(row, "z_mm", index), _number(row, "thickness_mm", index) or 0.0
+        stack = str(Path(row["file"]).parent)
+        slices.append(
+            SliceRef(name, row["patient"], split, read, notes, (), str(path), identity, stack, z, step, cropped=True)
+        )
     return slices
+
+
+def _number(row: dict[str, str], column: str, index: Path) -> float | None:
+    """Return a length of a row; None if it is not given."""
+    text = row.get(column, "").strip()
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        value = math.nan
+    if value is not None and not math.isfinite(value):
+        raise InputRefused(f"{index}: {row['file']} has {column} {text!r}; it must be a number")
+    return value
 
 
 def _read_index(path: Path) -> list[dict[str, str]]:
@@ -167,10 +199,12 @@ def nifti_slices(volumes: list[Path]) -> list[SliceRef]:
     slices = []
     for path, patient in patients.items():
         volume, axes = open_nifti(path)
+        step = spacings(volume, axes)[0]
         for k in range(volume.shape[axes[2][0]]):
             read = partial(_read_nifti, path, k)
             place, identity = f"{path}, slice {k}", f"{path.stat().st_size} bytes"
-            slices.append(SliceRef(f"{patient}-{k:04d}", patient, dealt[patient], read, {}, (), place, identity))
+            name, split = f"{patient}-{k:04d}", dealt[patient]
+            slices.append(SliceRef(name, patient, split, read, {}, (), place, identity, patient, k * step, step))
     return slices
 
 

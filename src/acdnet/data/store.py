@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +142,23 @@ class Store:
         if "tracefit" in file.keys():  # noqa: SIM118
             fitted = decode_hu(file.get_slice("tracefit")[k, rows, columns])
         return Pair(decode_hu(clean), decode_hu(corrupted), decode_hu(li), metal, tracefit=fitted)
+
+    @cached_property
+    def slabs(self) -> list[list[int]]:
+        """The numbers of the slices of every slab, from below to above; slices that are no slab's stand alone."""
+        found: dict[str, list[int]] = {}
+        for n, entry in enumerate(self.slices):
+            found.setdefault(str(entry.get("slab", f"slice {n}")), []).append(n)
+        return [sorted(numbers, key=lambda n: self.slices[n].get("z_mm") or 0.0) for numbers in found.values()]
+
+    def slab(self, s: int, k: int, rows: slice = slice(None), columns: slice = slice(None)) -> Pair:
+        """Read pair k of all slices of slab s, or some of their rows and columns; its images are n x H x W."""
+        pairs = [self.pair(n, k, rows, columns) for n in self.slabs[s]]
+        clean, corrupted, li, metal = (
+            np.stack([getattr(pair, name) for pair in pairs]) for name in ("clean", "corrupted", "li", "metal")
+        )
+        fitted = [pair.tracefit for pair in pairs if pair.tracefit is not None]
+        return Pair(clean, corrupted, li, metal, tracefit=np.stack(fitted) if fitted else None)
 
     def _mask(self, file: Any, name: str, k: int) -> Mask:
         bits = np.unpackbits(file.get_slice(name)[k], count=self.size**2)

@@ -22,6 +22,10 @@ AIR, LUNG, FAT, WATER, BLOOD, MUSCLE, LIVER, MARROW, CORTEX, ENAMEL = (
 )  # fmt: skip
 
 Rng = np.random.Generator
+SLOPE, WIDENING = 0.15, 0.001
+"""How much a body moves, and how much wider it becomes, in each mm along z."""
+FAR_MM = 10_000.0
+"""Heights are above minus this."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +38,31 @@ class Phantom:
     kinds: tuple[str, ...]
 
 
-def make_phantom(site: str, seed: int, size: int = 416) -> Phantom:
-    """Make a random slice of a site: `pelvis`, `thorax` or `head`."""
+def make_phantom(site: str, seed: int, size: int = 416, z_mm: float | None = None) -> Phantom:
+    """Make a random slice of a site: `pelvis`, `thorax` or `head`.
+
+    Slices of one seed at several heights `z_mm` are neighbours: the body moves, widens and narrows slowly, and every
+    slice has texture and noise of its own.
+    """
     if site not in SITES:
         raise ConfigError(f"no phantom of {site!r}; there are {', '.join(SITES)}")
     paint, field_mm, kinds = SITES[site]
     rng = np.random.default_rng([seed, sorted(SITES).index(site)])
     pixel_mm = field_mm * rng.uniform(0.95, 1.05) / size
     canvas = _Canvas(size, pixel_mm, rng)
+    if z_mm is not None:
+        canvas.sheet = _at_height(canvas.sheet, z_mm, seed)
     paint(canvas, rng)
+    if z_mm is not None:
+        canvas.rng = np.random.default_rng([seed, sorted(SITES).index(site), round(100 * (z_mm + FAR_MM))])
     return Phantom(canvas.finish(), pixel_mm, site, kinds)
+
+
+def _at_height(sheet: Sheet, z_mm: float, seed: int) -> Sheet:
+    """Move and scale the coordinates as the body does along z."""
+    rng = np.random.default_rng([seed, 1])
+    slopes, scales = rng.uniform(-SLOPE, SLOPE, 2), 1 + rng.uniform(-WIDENING, WIDENING, 2) * z_mm
+    return Sheet(sheet.x * scales[0] + slopes[0] * z_mm, sheet.y * scales[1] + slopes[1] * z_mm)
 
 
 class _Canvas:

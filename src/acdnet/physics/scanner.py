@@ -149,17 +149,23 @@ class ClinicalScanner:
     SUBRAYS = 2
     """Rays per bin; averaging them before the logarithm softens the edges of metal."""
 
-    def __init__(self, hu: Image, pixel_mm: float, rng: np.random.Generator) -> None:
+    def __init__(self, hu: Image, pixel_mm: float, rng: np.random.Generator, views: int = 640) -> None:
         source = float(rng.uniform(*self.SOURCE_CM))
         detector = float(rng.uniform(*self.SOURCE_TO_DETECTOR_CM)) - source
+        scan = FanBeam.around(len(hu), pixel_mm / 10, source, detector, self.VIEWS)
+        self._begin(hu, pixel_mm, scan, self.TUBES[rng.integers(len(self.TUBES))], views)
+
+    def _begin(self, hu: Image, pixel_mm: float, scan: FanBeam, tube: str, views: int) -> None:
+        """Project the tissue; images are projected with another number of views."""
         self.clean = np.maximum(hu, np.float32(self.FLOOR_HU))
         self.pixel_mm = pixel_mm
-        self.scan = FanBeam.around(len(hu), pixel_mm / 10, source, detector, self.VIEWS)
-        self.geometry = FanBeam.around(len(hu), pixel_mm / 10)  # for projecting images
-        self.beam: Beam = beam(self.TUBES[rng.integers(len(self.TUBES))]).energy_integrating()
+        self.scan = scan
+        self.geometry = FanBeam.around(len(hu), pixel_mm / 10, views=views)  # for projecting images
+        self.beam: Beam = beam(tube).energy_integrating()
         self.correction = water_correction(self.beam, self.DEGREE)
         self.tissue = torch.stack(split(attenuation(self.clean)))
         self.paths = project(self.tissue, self.scan)
+        self.low_count, self.window = self.LOW_COUNT, (3, 3)
 
     def with_metal(self, metal: Mask, metal_name: str, rng: np.random.Generator) -> Simulation:
         photons = float(np.exp(rng.uniform(*np.log(self.PHOTONS))))
@@ -170,10 +176,6 @@ class ClinicalScanner:
         share, trace = self._share(torch.from_numpy(metal), metal_name, fill)
         change = self._change(share, trace, photons, scatter, rng)
         difference = fbp(change, self.scan, "soft").numpy() * np.float32(1000.0 / WATER_MU)
-        corrupted = np.clip(self.clean + difference, self.FLOOR_HU, ceiling)
-
-        measurement = Measurement.of_square(corrupted, metal, self.geometry)
-        filled = measurement.interpolated()
         settings: Settings = {
             "protocol": "clinical",
             "metal": metal_name,
@@ -186,6 +188,13 @@ class ClinicalScanner:
             "source_cm": self.scan.source_cm,
             "detector_cm": self.scan.detector_cm,
         }
+        return self._finish(difference, metal, ceiling, settings)
+
+    def _finish(self, difference: Image, metal: Mask, ceiling: float, settings: Settings) -> Simulation:
+        """Add the difference of the reconstructions to the clean image and compute LI from the sum."""
+        corrupted = np.clip(self.clean + difference, self.FLOOR_HU, ceiling)
+        measurement = Measurement.of_square(corrupted, metal, self.geometry)
+        filled = measurement.interpolated()
         return Simulation(
             self.clean,
             corrupted,
@@ -223,7 +232,7 @@ class ClinicalScanner:
         clean = transmitted(self._rays(self.paths, trace), self.beam)
         counts = torch.full(self.scan.sinogram_shape, torch.inf)
         counts[trace] = photons * torch.exp(-count(share, photons, scatter * photons, rng))
-        noisy = _without_low_counts(counts, self.LOW_COUNT)[trace] / photons
+        noisy = _without_low_counts(counts, self.low_count, self.window)[trace] / photons
         ideal = share + scatter
         added = (1 - ideal / (clean + scatter)).clamp(min=0.0).sqrt()
         with_metal = -torch.log(ideal) - added * torch.log(noisy / ideal)
@@ -237,13 +246,16 @@ class ClinicalScanner:
         return {"water": paths[0][trace], "bone": paths[1][trace]}
 
 
-def _without_low_counts(counts: Tensor, limit: float) -> Tensor:
-    """Average counts below a limit with their neighbours in the trace, over 3 views and 3 bins."""
+def _without_low_counts(counts: Tensor, limit: float, window: tuple[int, int]) -> Tensor:
+    """Average counts below a limit with their neighbours in the trace, over some views and bins (odd numbers)."""
     inside = torch.isfinite(counts)
     kept = torch.where(inside, counts, 0.0)
+    if limit == 0:
+        return kept
+    margin = (window[0] // 2, window[1] // 2)
 
     def around(values: Tensor) -> Tensor:
-        return torch.nn.functional.avg_pool2d(values[None], 3, 1, 1)[0]
+        return torch.nn.functional.avg_pool2d(values[None], window, 1, margin)[0]
 
     mean = around(kept) / around(inside.to(counts)).clamp(min=1e-6)
     return torch.where(kept < limit, mean, kept)

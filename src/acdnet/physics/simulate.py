@@ -42,8 +42,10 @@ def simulate(
     return make_scanner(protocol, clean, pixel_mm, rng).with_metal(mask, material, rng)
 
 
-def make_scanner(protocol: str, hu: Image, pixel_mm: float | None, rng: np.random.Generator) -> Scanner:
-    """Return the scanner of a protocol for a slice."""
+def make_scanner(
+    protocol: str, hu: Image, pixel_mm: float | None, rng: np.random.Generator, views: int = 640
+) -> Scanner:
+    """Return the scanner of a protocol for a slice; the clinical one projects images in some number of views."""
     if protocol == BENCHMARK:
         return BenchmarkScanner(hu)
     if protocol != CLINICAL:
@@ -51,7 +53,7 @@ def make_scanner(protocol: str, hu: Image, pixel_mm: float | None, rng: np.rando
     if pixel_mm is None:
         raise ConfigError("the clinical protocol needs the pixel size (pixel_mm)")
     check_pixel_mm((pixel_mm,), "pixel_mm")
-    return ClinicalScanner(hu, pixel_mm, rng)
+    return ClinicalScanner(hu, pixel_mm, rng, views)
 
 
 def checked_slice(hu: ArrayLike) -> Image:
