@@ -22,13 +22,6 @@ def applies(norm: nn.BatchNorm2d, x: Tensor) -> bool:
     return plain and norm.training and x.device.type == "cpu"
 
 
-def normalised(z: Tensor, norm: nn.BatchNorm2d) -> Tensor:
-    """Normalise by the statistics of the batch and update the running ones."""
-    y, mean, var = _Normalise.apply(z, norm.weight, norm.bias, norm.eps)  # type: ignore[no-untyped-call]
-    _update(norm, mean, var, z)
-    return y  # type: ignore[no-any-return]
-
-
 def normalised_sum_relu(z: Tensor, norm: nn.BatchNorm2d, x: Tensor) -> Tensor:
     """Return relu(x + BN(z))."""
     y, mean, var = _NormaliseSumRelu.apply(z, norm.weight, norm.bias, norm.eps, x)  # type: ignore[no-untyped-call]
@@ -41,23 +34,6 @@ def normalised_relu_conv(z: Tensor, norm: nn.BatchNorm2d, weight: Tensor, bias: 
     y, mean, var = _NormaliseReluConv.apply(z, norm.weight, norm.bias, norm.eps, weight, bias)  # type: ignore[no-untyped-call]
     _update(norm, mean, var, z)
     return y  # type: ignore[no-any-return]
-
-
-class _Normalise(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, z: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
-        z = z.contiguous(memory_format=torch.channels_last)
-        mean, var = _moments(z)
-        rstd = (var + eps).rsqrt()
-        ctx.save_for_backward(z, gamma, mean, rstd)
-        ctx.mark_non_differentiable(mean, var)
-        return _scaled(z, gamma, beta, mean, rstd), mean, var
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        z, gamma, mean, rstd = ctx.saved_tensors
-        return *_gradients(grad, z, gamma, mean, rstd), None
 
 
 class _NormaliseSumRelu(torch.autograd.Function):

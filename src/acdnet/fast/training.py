@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from acdnet.fast.batch_norm import applies, normalised, normalised_relu_conv, normalised_sum_relu
+from acdnet.fast.batch_norm import applies, normalised_relu_conv, normalised_sum_relu
 from acdnet.fast.replace import replace_modules
 from acdnet.model.residual import ResidualBlock, down, up
 
@@ -27,11 +27,8 @@ class FoldedTrainingBlock(ResidualBlock):
         z = self._convolved_twice(down(x, self.factor))
         if self.factor == 1 and applies(self.norm2, z):
             return normalised_sum_relu(z, self.norm2, x)
-        if applies(self.norm2, z):
-            z = normalised(z, self.norm2)
-        elif self.norm2.training:
-            z = self.norm2(z)
-        return F.relu(x + up(z, self.factor, x))
+        f = self.norm2(z) if self.norm2.training else z
+        return F.relu(x + up(f, self.factor, x))
 
     def _convolved_twice(self, x: Tensor) -> Tensor:
         """Compute conv, BN, ReLU, conv."""
