@@ -53,8 +53,8 @@ def page(stores: Stores, command: str) -> tuple[str, dict[str, str]]:
     parts = [
         "# Results",
         f"Written by `{command}`, which computed every number. [results/](results/) has all tables of `acdnet "
-        "evaluate` as CSV, with regions, the paper's convention, needless changes and p-values. Research use only. "
-        "Not a medical device.",
+        "evaluate` as CSV, with soft tissue by metal size, regions, the paper's convention, needless changes and "
+        "p-values. Research use only. Not a medical device.",
         NOTES,
         "## Summary",
         _summary(stores),
@@ -64,7 +64,7 @@ def page(stores: Stores, command: str) -> tuple[str, dict[str, str]]:
     for protocol in PROTOCOLS:
         found = sheets[protocol, "test"]
         parts += [f"## Test patients, {NAMES[protocol]}", _pairs(stores[protocol, "test"])]
-        parts += [_section(found["By metal size (window)"]), _section(found["By metal size (soft)"])]
+        parts.append(_section(found["By metal size (window)"]))
     heads = sheets["clinical", "site_head"]
     parts += ["## Heads, clinical protocol", _pairs(stores["clinical", "site_head"])]
     parts.append(_section(heads["By metal size (window)"]))
