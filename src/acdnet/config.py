@@ -209,6 +209,29 @@ class DuDoNetPlusConfig(DualConfig):
         return super()._count_image() - _double(2, w[0]) + stems + wider
 
 
+@dataclass(frozen=True)
+class LocaliserConfig(NetworkConfig):
+    """The localiser of metal, a U-Net."""
+
+    network: ClassVar[str] = "localiser"
+
+    width: int = 20
+    """Channels of the first level; the five levels have 1, 2, 3, 4 and 4 times as many."""
+
+    def widths(self) -> tuple[int, ...]:
+        """Return the channels of the levels."""
+        return tuple(times * self.width for times in (1, 2, 3, 4, 4))
+
+    def count_parameters(self) -> int:
+        def double(before: int, after: int) -> int:
+            return 9 * (before + after) * after + 4 * after
+
+        widths = self.widths()
+        down = sum(double(before, after) for before, after in pairwise((32, *widths)))
+        up = sum(double(fine + coarse, fine) for fine, coarse in pairwise(widths))
+        return down + up + _conv(widths[0], 32, 1) + _conv(11, 8, 3) + _conv(8, 1, 3)
+
+
 def _conv(before: int, after: int, side: int) -> int:
     """Count the parameters of a convolution with biases."""
     return side**2 * before * after + after
@@ -237,7 +260,7 @@ RIVALS: dict[str, NetworkConfig] = {
 }
 """The networks that ACDNet is compared with: as published, and with a quarter of the channels (-s)."""
 
-NETWORKS: dict[str, NetworkConfig] = {**ARCHITECTURES, **RIVALS}
+NETWORKS: dict[str, NetworkConfig] = {**ARCHITECTURES, **RIVALS, "localiser": LocaliserConfig()}
 
 _KINDS = {type(config).network: type(config) for config in NETWORKS.values()}
 _KEY = "network"

@@ -5,12 +5,14 @@ Each function takes a slice in HU and a random generator and returns a new slice
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft2, next_fast_len, rfft2
-from scipy.ndimage import uniform_filter
+from scipy.ndimage import binary_dilation, uniform_filter
 
-from acdnet.units import Image
+from acdnet.units import AIR_HU, Image, Mask
 
 Rng = np.random.Generator
 Window = tuple[slice, slice]
@@ -38,22 +40,50 @@ EDGE_MM = 0.8
 """Width of painted edges, as kernels blur them."""
 SHARES = {"densify": 0.5, "contrast": 0.4, "calcify": 0.4, "sharpen": 0.7, "ceiling": 0.4}
 """How often `imitate` uses each function."""
+GOES_ON = 0.8
+"""Share of the neighbours into which paint goes on."""
 
 
 def imitate(hu: Image, pixel_mm: float, rng: Rng) -> Image:
     """Apply some of the functions below in the order in which a scanner would; nothing exceeds 4,500 HU."""
+    return imitate_neighbours([hu], 0, pixel_mm, rng)[0]
+
+
+def imitate_neighbours(
+    slices: Sequence[Image], number: int, pixel_mm: float, rng: Rng, metal: Sequence[Mask] | None = None
+) -> list[Image]:
+    """Treat neighbouring slices alike; what is painted into slice `number` goes on in most others.
+
+    Metal keeps its values, but passes the kernel and the ceiling.
+    """
     used = {name for name, share in SHARES.items() if rng.random() < share}
-    image = hu
+    seed = int(rng.integers(2**62))
+    kept = [np.zeros(hu.shape, bool) if metal is None else binary_dilation(metal[n]) for n, hu in enumerate(slices)]
+    images = list(slices)
     if "densify" in used:
-        image = densify(image, rng)
-    if "contrast" in used:
-        image = contrast(image, pixel_mm, rng)
-    if "calcify" in used:
-        image = calcify(image, pixel_mm, rng)
+        images = [densify(image, np.random.default_rng(seed)) for image in images]
+    for name, paint in (("contrast", contrast), ("calcify", calcify)):
+        if name in used:
+            added = paint(images[number], pixel_mm, rng) - images[number]
+            images = [image + added if n == number else _continued(image, added, rng) for n, image in enumerate(images)]
+    images = [np.where(metal_here, hu, image) for hu, image, metal_here in zip(slices, images, kept, strict=True)]
     if "sharpen" in used:
-        image = sharpen(image, pixel_mm, rng)
-    image = compress(image, ENAMEL_HU[1])
-    return ceiling(image) if "ceiling" in used else image
+        images = [sharpen(image, pixel_mm, np.random.default_rng(seed)) for image in images]
+    images = [
+        np.where(metal_here, image, compress(np.where(metal_here, AIR_HU, image), ENAMEL_HU[1]))
+        for image, metal_here in zip(images, kept, strict=True)
+    ]
+    if "ceiling" in used:
+        images = [ceiling(image) for image in images]
+    return [np.asarray(image, np.float32) for image in images]
+
+
+def _continued(image: Image, added: Image, rng: Rng) -> Image:
+    """Add to a neighbour what was painted, or nothing: a little displaced, and only where the tissue is soft."""
+    if rng.random() > GOES_ON:
+        return image
+    moved = np.roll(added, rng.integers(-1, 2, 2), (0, 1))
+    return np.where((image > SOFT_HU[0] - 100) & (image < SOFT_HU[1] + 120), image + moved, image)
 
 
 def sharpen(hu: Image, pixel_mm: float, rng: Rng) -> Image:

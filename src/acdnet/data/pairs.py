@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -58,6 +58,10 @@ class PairSet(Protocol):
 
     def pixel_mm(self, index: int) -> float | None: ...
 
+    def neighbours(self, index: int) -> tuple[int | None, int | None]:
+        """Return the indices of the pairs below and above in the same slab."""
+        ...
+
     def verify(self) -> None: ...
 
 
@@ -96,6 +100,21 @@ class StorePairs:
     def pixel_mm(self, index: int) -> float | None:
         value = self.store.slices[self.index[index][0]].get("pixel_mm")
         return float(value) if value is not None else None
+
+    def neighbours(self, index: int) -> tuple[int | None, int | None]:
+        return self._neighbours.get(index, (None, None))
+
+    @cached_property
+    def _neighbours(self) -> dict[int, tuple[int | None, int | None]]:
+        index_of = {pair: index for index, pair in enumerate(self.index)}
+        found = {}
+        for numbers in self.store.slabs:
+            for below, here, above in zip([None, *numbers], numbers, [*numbers[1:], None], strict=False):
+                for k in range(len(self.store.slices[here]["pairs"])):
+                    pair = [None if n is None else index_of.get((n, k)) for n in (below, above)]
+                    if (here, k) in index_of:
+                        found[index_of[here, k]] = (pair[0], pair[1])
+        return found
 
     def verify(self) -> None:
         """Refuse missing files and files that differ from the manifest."""
@@ -155,6 +174,9 @@ class BenchmarkPairs:
 
     def pixel_mm(self, index: int) -> float | None:  # noqa: ARG002 all patients have the same width
         return None
+
+    def neighbours(self, index: int) -> tuple[int | None, int | None]:  # noqa: ARG002 slices of their own
+        return None, None
 
     def verify(self) -> None:
         """Refuse missing files; published folders have no hashes."""

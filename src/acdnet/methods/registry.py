@@ -69,12 +69,15 @@ def network_method(network: Network, card: Card | None = None, device: str = "cp
     from acdnet.methods.cnnmar import CNNMARMethod
     from acdnet.methods.dual_domain import DualDomainMethod
     from acdnet.methods.learned.cnnmar import CNNMAR
+    from acdnet.methods.learned.localiser import Localiser
     from acdnet.model.acdnet import ACDNet
 
     if isinstance(network, ACDNet):
         return ACDNetMethod(network, card, device)
     if isinstance(network, CNNMAR):
         return CNNMARMethod(network, card, device)
+    if isinstance(network, Localiser):
+        raise ConfigError("this model finds metal; it does not reduce artifacts, so it is not a method")
     return DualDomainMethod(network, card, device)
 
 

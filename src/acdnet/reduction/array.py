@@ -59,7 +59,7 @@ def reduce(
     scan = ArrayScan(array, as_spacing_mm(spacing_mm))
     how = Segmentation(threshold_hu=metal_threshold)
     chosen = get_method(method, device)
-    masks = list(_as_masks(mask, array)) if mask is not None else list(find_scan_metal(scan, how))
+    masks = list(_as_masks(mask, array)) if mask is not None else find_scan_metal(scan, how).masks
     tasks = [SliceTask(n, scan.read(n), metal) for n, metal in enumerate(masks)]
     for task in tasks:
         check_scope(task.slice, task.number)

@@ -150,7 +150,7 @@ def _read_all(scan: Scan, settings: Settings, progress: Progress) -> tuple[list[
         hashes.append(sha256(slice_.hu.tobytes() + repr(slice_.spacing_mm).encode()))
         progress("detecting metal", len(hashes), len(scan))
 
-    masks = list(find_scan_metal(scan, settings.segmentation, visit))
+    masks = find_scan_metal(scan, settings.segmentation, visit).masks
     if lowest > MAX_DARKEST_HU or highest < MIN_BRIGHTEST_HU:
         scan.warnings.append(f"values range from {lowest:.4g} to {highest:.4g}; check that they are HU")
     if settings.mask is None and settings.segmentation.threshold_hu >= ceiling:

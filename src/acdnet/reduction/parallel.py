@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 Output = TypeVar("Output")
 
 
-def in_parallel(work: Callable[[Item], Output], items: Sequence[Item], workers: int) -> Iterator[tuple[Item, Output]]:
+def in_parallel(work: Callable[[Item], Output], items: Iterable[Item], workers: int) -> Iterator[tuple[Item, Output]]:
     """Call work(item) in threads limited to one core each, also in torch; yield (item, output) in order."""
     before = torch.get_num_threads()
     pool = ThreadPoolExecutor(workers, "slices", initializer=torch.set_num_threads, initargs=(1,))

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from acdnet.config import ACDNetConfig, CNNMARConfig, NetworkConfig
+from acdnet.config import ACDNetConfig, CNNMARConfig, LocaliserConfig, NetworkConfig
 from acdnet.data.pairs import PairSet
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.fast.training import fold_for_training
@@ -36,6 +36,10 @@ def make_task(config: NetworkConfig) -> Task:
             from acdnet.train.tasks.cnnmar import CNNMARTask
 
             return CNNMARTask()
+        case LocaliserConfig():
+            from acdnet.train.tasks.localiser import LocaliserTask
+
+            return LocaliserTask()
     from acdnet.train.tasks.dual import DualTask
 
     return DualTask()

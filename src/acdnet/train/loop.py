@@ -18,7 +18,6 @@ from acdnet.data.pairs import check_apart, marks, open_pairs
 from acdnet.errors import ConfigError, InputRefused, TrainingStopped
 from acdnet.fast.malloc import keep_freed_memory
 from acdnet.files import locked
-from acdnet.methods.registry import network_method
 from acdnet.model.residual import channels_last
 from acdnet.train.batches import Batches
 from acdnet.train.batchnorm import synchronised
@@ -32,7 +31,6 @@ from acdnet.train.muon import Muon
 from acdnet.train.provenance import describe_training
 from acdnet.train.schedule import rate
 from acdnet.train.tasks.task import Batch, Examples, Task, Terms
-from acdnet.train.validate import validate
 from acdnet.weights.card import Card, Training
 from acdnet.weights.networks import Network
 from acdnet.weights.save import save_model
@@ -202,7 +200,7 @@ class Trainer:
         """Recalibrate in all processes, then score the model in the first."""
         model = self.calibrated()
         if self.fabric.is_global_zero:
-            log.scores(self.step, validate(network_method(cast(Network, model)), self.val, self.config.data.val_pairs))
+            log.scores(self.step, self.task.validate(cast(Network, model), self.val, self.config.data.val_pairs))
         self.fabric.barrier()
 
     def learn(self, batch: Batch) -> Terms:
@@ -254,7 +252,7 @@ class Trainer:
         return card
 
     def _publish(self, model: Network, log: Log) -> Card:
-        scores = validate(network_method(model), self.val, self.config.data.val_pairs) if self.val else {}
+        scores = self.task.validate(model, self.val, self.config.data.val_pairs) if self.val else {}
         if scores:
             log.scores(self.step, scores)
         card = save_model(

@@ -15,14 +15,18 @@ _ACDNET_PAPER = PAPER | {
 _DUAL_PAPER = PAPER | {"patches": 120 * 1000, "batch": 1, "rate": 2e-4, "halve_at": (0.25, 0.5, 0.75)}
 _CNNMAR = {"hard_patch_share": 0.6, "beta1": 0.9}
 _DUAL = {"batch": 1, "rate": 5e-4}
+_LOCALISER = {"batch": 4, "patch": 256, "rate": 2e-3, "beta1": 0.9}
 RECIPES: dict[str, dict[str, dict[str, Any]]] = {
-    "short": {"acdnet": {}, "cnnmar": _CNNMAR, "dudonet": _DUAL, "dscmar": _DUAL, "dudonet++": _DUAL},
+    "short": {
+        "acdnet": {}, "cnnmar": _CNNMAR, "dudonet": _DUAL, "dscmar": _DUAL, "dudonet++": _DUAL, "localiser": _LOCALISER,
+    },
     "paper": {
         "acdnet": _ACDNET_PAPER,
         "cnnmar": PAPER | _CNNMAR | {"patches": 40 * 10000, "batch": 64, "rate": 1e-3},
         **dict.fromkeys(DUAL, _DUAL_PAPER),
+        "localiser": _LOCALISER,
     },
-}
+}  # fmt: skip
 """Settings by recipe and kind of network. `paper` for ACDNet: 300 epochs of 800 batches of 32 patches, rate 2e-4 halved
 at epochs 50, 100, 150 and 200; for the dual-domain networks: rate 2e-4 halved every 30 of 120 epochs (their number is
 assumed); for CNNMAR all values are assumed except the share of hard patches. `short` is this project's recipe."""
@@ -37,9 +41,9 @@ FOR_ACDNET = (
     *("patches_per_pair", "omega", "mu", "relative", "initial", "fixed_norms", "bfloat16"),
     *("lesions", "lesion_weight", "artifact_scaling"),
 )
-FOR_PATCHES = ("patch", "hard_patch_share")
 FOR_SOME: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(FOR_ACDNET, ("acdnet",)),
-    **dict.fromkeys(FOR_PATCHES, ("acdnet", "cnnmar")),
+    "patch": ("acdnet", "cnnmar", "localiser"),
+    "hard_patch_share": ("acdnet", "cnnmar"),
 }
 """Settings of [training] that apply to some kinds of networks only."""

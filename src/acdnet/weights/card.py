@@ -21,11 +21,12 @@ UNITS = "mu clipped to [0, 1] / cm, times 255; water = 0.192 / cm"
 
 CNNMAR_UNITS = "mu in 1 / cm; water = 0.192 / cm"
 DUAL_UNITS = "images mu / 0.192 per cm, sinograms line integrals"
+LOCALISER_UNITS = "HU in windows, bands in 0.1 / cm (acdnet.methods.learned.clues)"
 
 
 def units_of(config: NetworkConfig) -> str:
     """Return the units of a network."""
-    return {"acdnet": UNITS, "cnnmar": CNNMAR_UNITS}.get(config.network, DUAL_UNITS)
+    return {"acdnet": UNITS, "cnnmar": CNNMAR_UNITS, "localiser": LOCALISER_UNITS}.get(config.network, DUAL_UNITS)
 
 
 NOTICE = "Research use only. Not a medical device. Not for diagnosis."

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from acdnet.config import ACDNetConfig, CNNMARConfig, DualConfig, NetworkConfig
+from acdnet.config import ACDNetConfig, CNNMARConfig, DualConfig, LocaliserConfig, NetworkConfig
 from acdnet.model.acdnet import ACDNet
 
 if TYPE_CHECKING:
     from acdnet.methods.learned.cnnmar import CNNMAR
     from acdnet.methods.learned.dual import DualNetwork
+    from acdnet.methods.learned.localiser import Localiser
 
-Network: TypeAlias = "ACDNet | CNNMAR | DualNetwork"
+Network: TypeAlias = "ACDNet | CNNMAR | DualNetwork | Localiser"
 
 
 def build(config: NetworkConfig) -> Network:
@@ -27,4 +28,8 @@ def build(config: NetworkConfig) -> Network:
             from acdnet.methods.learned.dual import make_dual
 
             return make_dual(config)
+        case LocaliserConfig():
+            from acdnet.methods.learned.localiser import Localiser
+
+            return Localiser(config)
     raise TypeError(f"there is no network for {type(config).__name__}")

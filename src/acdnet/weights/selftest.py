@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,12 +14,14 @@ from acdnet.units import NETWORK_RANGE, WATER_MU, hu_from_network
 if TYPE_CHECKING:
     from acdnet.methods.learned.cnnmar import CNNMAR
     from acdnet.methods.learned.dual import DualNetwork
+    from acdnet.methods.learned.localiser import Localiser
     from acdnet.weights.networks import Network
 
 KEY = "selftest.image"
 """Name of the stored result among the weights."""
 
 SIZE = 64
+METAL_HU = 6000.0
 TOLERANCE = 1e-4 * NETWORK_RANGE
 """In network units. Processors round differently; damaged models differ far more."""
 
@@ -43,13 +46,19 @@ def _fixed_input() -> tuple[Tensor, Tensor, Tensor]:
     return Y, X_li, I
 
 
-def _run_other(model: CNNMAR | DualNetwork, Y: Tensor, X_li: Tensor, I: Tensor) -> Tensor:
+def _run_other(model: CNNMAR | DualNetwork | Localiser, Y: Tensor, X_li: Tensor, I: Tensor) -> Tensor:
     """Run a network of another kind on the same slice, in a small geometry."""
+    from acdnet.methods.learned.clues import clues
     from acdnet.methods.learned.cnnmar import CNNMAR
+    from acdnet.methods.learned.localiser import Localiser
     from acdnet.methods.learned.observed import observe
     from acdnet.physics.geometry import FanBeam
     from acdnet.physics.measurement import Measurement
 
+    if isinstance(model, Localiser):
+        hu = hu_from_network(Y).numpy().astype(np.float32)
+        hu[I.numpy() == 0] = METAL_HU
+        return torch.sigmoid(model(clues([None, hu, hu], 2.0)[None]))[0, 0] * NETWORK_RANGE
     if isinstance(model, CNNMAR):
         images = torch.stack((Y, 0.5 * (Y + X_li), X_li)) / NETWORK_RANGE
         found: Tensor = model(images[None])[0, 0] * NETWORK_RANGE

@@ -10,7 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from acdnet.data.pairs import PairSet
+from acdnet.methods.registry import network_method
 from acdnet.train.config import TrainConfig
+from acdnet.train.validate import validate
+from acdnet.weights.networks import Network
 
 Batch: TypeAlias = tuple[Any, ...]
 """The arguments of a task's loss; `Task.inputs` returns those of the network."""
@@ -63,6 +66,10 @@ class Task(ABC):
     def inputs(self, batch: Batch) -> Batch:
         """Return the part of a batch that the network takes."""
         return batch[:1]
+
+    def validate(self, network: Network, sets: Sequence[PairSet], count: int) -> dict[str, float]:
+        """Score a network on held-out pairs."""
+        return validate(network_method(network), sets, count)
 
     @abstractmethod
     def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:
