@@ -11,10 +11,11 @@ import pytest
 import acdnet
 
 SOURCE = Path(acdnet.__file__).parent
-VOCABULARY = {"errors", "units", "files", "config", "figures", "limits"}
+VOCABULARY = {"errors", "messages", "units", "files", "config", "figures", "limits"}
 """Loose files that every room may import, but for `model`."""
 MAY_IMPORT = {
-    "errors": set[str](),
+    "messages": set[str](),
+    "errors": {"messages"},
     "units": set[str](),
     "files": {"errors"},
     "config": {"errors"},

@@ -5,11 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from acdnet.messages import printable
+
 
 class AcdnetError(Exception):
-    """Base of all errors that a user can fix. The message is one line."""
+    """Base of all errors that a user can fix. The message is one printable line, whatever file it quotes."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class ConfigError(AcdnetError):
@@ -35,7 +40,7 @@ class NeedsChoice(InputRefused):
 
     def __init__(self, problem: str, choice: str, hint: str) -> None:
         super().__init__(problem + hint)
-        self.problem, self.choice = problem, choice
+        self.problem, self.choice = printable(problem), choice
 
 
 class ModelFileError(InputRefused):

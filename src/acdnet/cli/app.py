@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, TextIO, cast
 
 import typer
 
@@ -19,6 +19,7 @@ from acdnet.cli.simulate import simulate
 from acdnet.cli.train import train
 from acdnet.cli.view import serve, view
 from acdnet.errors import AcdnetError, ResourceError
+from acdnet.messages import Outlet, printable, quiet_libraries
 
 OUT_OF_MEMORY = "out of memory; use fewer workers or smaller images"
 
@@ -58,21 +59,39 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a result is kept when its messages cannot be written."""
+    quiet_libraries()
+    out, err = Outlet(sys.stdout), Outlet(sys.stderr)
+    sys.stdout, sys.stderr = cast(TextIO, out), cast(TextIO, err)
+    code = _run()
+    out.flush()
+    if out.problem is not None and not out.reader_left:
+        print(f"acdnet: standard output: cannot write ({out.problem.strerror})", file=sys.stderr)
+        code = code or ResourceError.exit_code
+    err.flush()
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command; return its exit code."""
     try:
         app()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except AcdnetError as error:
-        _stop(str(error), error.exit_code)
+        return _stop(str(error), error.exit_code)
     except MemoryError:
-        _stop(OUT_OF_MEMORY, ResourceError.exit_code)
+        return _stop(OUT_OF_MEMORY, ResourceError.exit_code)
     except RuntimeError as error:
         if "allocate memory" not in str(error):  # the message of torch
             raise
-        _stop(OUT_OF_MEMORY, ResourceError.exit_code)
+        return _stop(OUT_OF_MEMORY, ResourceError.exit_code)
     except OSError as error:
-        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error), ResourceError.exit_code)
+        text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return _stop(text, ResourceError.exit_code)
+    return 0
 
 
-def _stop(message: str, code: int) -> None:
-    print("acdnet:", " ".join(message.split()), file=sys.stderr)
-    sys.exit(code)
+def _stop(message: str, code: int) -> int:
+    print("acdnet:", printable(message), file=sys.stderr)
+    return code

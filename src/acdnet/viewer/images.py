@@ -15,6 +15,7 @@ import numpy as np
 
 from acdnet.errors import InputRefused, ResourceError
 from acdnet.io.slices import Image
+from acdnet.viewer.safe_read import refuse_link
 from acdnet.viewer.view_model import Plane, edges
 
 CHUNK_BYTES = 2**20
@@ -56,6 +57,7 @@ class _Files:
 
     def read(self, number: int) -> tuple[Image, Plane]:
         file = self.files[number]
+        refuse_link(file)
         if file.suffix == ".png":
             from acdnet.io.arrays import read_png
 
@@ -108,7 +110,7 @@ class _Nifti:
         try:
             with _unpacked(path, start, length) if compressed else path.open("rb") as file:
                 voxels = np.memmap(file, kind, "r", 0 if compressed else start, volume.shape, "F")
-        except (OSError, ValueError, EOFError, zlib.error) as error:
+        except (OSError, OverflowError, ValueError, EOFError, zlib.error) as error:
             raise InputRefused(f"{path}: voxels cannot be read ({error})") from error
         self.slices = axial_view(voxels, axes)
         self.slope, self.intercept = float(volume.dataobj.slope), float(volume.dataobj.inter)

@@ -33,6 +33,8 @@ class Limits:
     """Disk space to leave free."""
     idle_seconds: float = 3600.0
     """Uploads idle for this long are cancelled."""
+    stalled_seconds: float = 1800.0
+    """A running job that makes no progress for this long is stopped."""
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ from acdnet.viewer.job import (
     remove_partial,
 )
 from acdnet.viewer.queue import Queue
+from acdnet.viewer.safe_read import refuse_link
 from acdnet.viewer.upload import receive_file
 
 ID = re.compile(r"[0-9a-f]{16}")
@@ -284,6 +285,8 @@ class Jobs:
         job = self.get(id_)
         if job.state != DONE:
             raise InputRefused(f"the job is {job.state}; it has no result")
+        for place in (self.folder / id_, self.folder / id_ / RESULT):
+            refuse_link(place)
         return self.folder / id_ / RESULT
 
     def close(self) -> None:

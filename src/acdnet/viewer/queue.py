@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import threading
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acdnet.errors import ResourceError
@@ -84,7 +88,7 @@ class Queue(threading.Thread):
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=null, stderr=null)  # noqa: S603
             self.running = job.id
         with self.process as process:  # closes the pipe at the end
-            code = process.wait()
+            code, stalled = self._wait(process, folder / PROGRESS)
         with self.jobs.lock:
             self.process, self.running = None, ""
             now = next((one for one in self.jobs.all() if one.id == job.id), None)
@@ -96,14 +100,34 @@ class Queue(threading.Thread):
             else:
                 if now.state != CANCELLED:
                     good = code == 0 and (folder / RESULT).is_dir()
-                    message = str(progress.get("message", "")) or (
-                        "" if good else f"the worker exited with code {code}"
-                    )
+                    message = str(progress.get("message", "")) or ("" if good else self._reason(code, stalled))
                     choice = _choice(progress)
                     now = self.jobs.change(now, state=DONE if good else FAILED, message=message, **choice)
                 clean_up(folder, now)
                 return
         self.wake.wait(POLL_SECONDS)
+
+    def _wait(self, process: subprocess.Popen[bytes], progress: Path) -> tuple[int, bool]:
+        """Wait until a worker ends, or stop it when it stalls; return its exit code and whether it was stopped."""
+        reported, since, stalled = 0, time.monotonic(), False
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(POLL_SECONDS), stalled
+            with suppress(OSError):
+                if (latest := progress.stat().st_mtime_ns) != reported:
+                    reported, since = latest, time.monotonic()
+            self.jobs.cancel_idle_uploads()
+            if time.monotonic() - since > self.jobs.limits.stalled_seconds:
+                stalled = True
+                process.kill()
+
+    def _reason(self, code: int, stalled: bool) -> str:
+        """Say why a worker ended without a message."""
+        if stalled:
+            return f"stopped, because it made no progress for {self.jobs.limits.stalled_seconds / 60:g} minutes"
+        if code == -getattr(signal, "SIGKILL", 0):
+            return "the system stopped the worker, perhaps because the memory was full"
+        return f"the worker exited with code {code}"
 
     def close(self) -> None:
         """Stop the queue and its worker."""

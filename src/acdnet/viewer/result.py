@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,12 +14,13 @@ import numpy as np
 from acdnet.errors import InputRefused
 from acdnet.io.scan import DIFFERENCE, REDUCED
 from acdnet.io.slices import Image, Mask
+from acdnet.limits import check_pixel_mm
 from acdnet.viewer.evaluation import EvaluationResult
 from acdnet.viewer.images import Images, open_images
-from acdnet.viewer.safe_read import check_image, load_arrays, read_json
+from acdnet.viewer.safe_read import check_image, load_arrays, read_json, refuse_links
 from acdnet.viewer.view_model import ErrorMap, Layer, Plane, ViewModel
 
-MAX_REPORT_BYTES = 256 * 2**20
+MAX_REPORT_BYTES = 64 * 2**20
 MAX_MAPS_BYTES = 64 * 2**20
 CACHE_BYTES, MAP_CACHE_BYTES = 32 * 2**20, 8 * 2**20
 """Memory for slices and for their masks and error maps."""
@@ -31,6 +31,7 @@ def open_result(folder: Path) -> ViewModel:
     """Open the output of `reduce` or `evaluate`; refuse incomplete folders."""
     if not folder.is_dir():
         raise InputRefused(f"{folder}: no such folder; give the output of acdnet reduce or acdnet evaluate")
+    refuse_links(folder)
     report = _read_report(folder)
     return ReductionResult(folder, report) if "slices" in report else EvaluationResult(folder, report)
 
@@ -55,8 +56,9 @@ def _read_report(folder: Path) -> dict[str, Any]:
 def _spacing(report: dict[str, Any], folder: Path) -> tuple[float, float]:
     """Return the row and column spacing that the scan was reduced with."""
     values = report.get("spacing_mm", [1.0, 1.0])
-    if len(values) != 2 or not all(type(mm) in (int, float) and 0 < mm < math.inf for mm in values):
+    if len(values) != 2 or not all(type(mm) in (int, float) for mm in values):
         raise InputRefused(f"{folder}/report.json: spacing_mm is {values!s:.60}; two positive numbers are needed")
+    check_pixel_mm(tuple(values), f"{folder}/report.json: spacing_mm")
     return float(values[0]), float(values[1])
 
 
@@ -150,6 +152,8 @@ def _read_maps(folder: Path, read: Callable[[int], tuple[Image, Image, Plane]], 
 def _read_pair(folder: Path, after: Images, change: Images, number: int) -> tuple[Image, Image, Plane]:
     image, plane = after.read(number)
     difference, _ = change.read(number)
+    if plane.spacing_mm:
+        check_pixel_mm(plane.spacing_mm, f"{folder}: the pixel size of slice {number + 1}")
     if image.shape != difference.shape:
         raise InputRefused(f"{folder}: slice {number + 1} is {image.shape}, but its difference {difference.shape}")
     return image, difference, plane

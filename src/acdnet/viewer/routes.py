@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
 from acdnet.viewer.jobs import Jobs
+from acdnet.viewer.safe_read import refuse_links
 from acdnet.viewer.sessions import Session, Sessions
 from acdnet.viewer.view_model import Plane
 from acdnet.viewer.zipstream import zip_stream
@@ -117,6 +118,7 @@ def job_routes(jobs: Jobs, sessions: Sessions) -> APIRouter:
     @router.get("/{id_}/download")
     def download(id_: str) -> StreamingResponse:
         folder, number = jobs.result(id_), jobs.get(id_).number
+        refuse_links(folder)
         disposition = {"Content-Disposition": f'attachment; filename="scan-{number}-reduced.zip"'}
         parts: Iterator[bytes] = zip_stream(folder)
         return StreamingResponse(parts, media_type="application/zip", headers=disposition)

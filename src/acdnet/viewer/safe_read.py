@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,36 @@ from numpy.typing import NDArray
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited
 
+MAX_DEPTH = 20
+"""Levels of lists and objects in a JSON file; ours have five."""
+MAX_DIGITS = 15
+"""Digits of an integer, which a float can then hold."""
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a folder that contains symbolic links: they may lead to files of others."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            refuse_link(Path(place, name))
+
+
+def refuse_link(path: Path) -> None:
+    """Refuse a symbolic link."""
+    if path.is_symlink():
+        raise InputRefused(f"{path}: is a link, which is not followed; copy the file instead")
+
 
 def read_json(path: Path, max_bytes: int) -> Any:
-    """Read a JSON file; NaN and infinite numbers are refused."""
+    """Read a JSON file; refuse links, deep nesting, and numbers and texts that cannot be passed on."""
+    refuse_link(path)
     try:
-        return json.loads(read_limited(path, max_bytes), parse_float=_finite, parse_constant=_finite)
+        values = json.loads(
+            read_limited(path, max_bytes), parse_float=_finite, parse_constant=_finite, parse_int=_integer
+        )
+        _check_values(values)
     except (ValueError, RecursionError) as error:
         raise InputRefused(f"{path}: is not valid JSON ({error})") from error
+    return values
 
 
 def _finite(text: str) -> float:
@@ -30,8 +54,32 @@ def _finite(text: str) -> float:
     return number
 
 
+def _integer(text: str) -> int:
+    if len(text.lstrip("-")) > MAX_DIGITS:
+        raise ValueError(f"{text:.20}... has more than {MAX_DIGITS} digits")
+    return int(text)
+
+
+def _check_values(values: Any) -> None:
+    """Refuse deep nesting, and halves of characters, which no encoding can hold."""
+    level = [values]
+    for _ in range(MAX_DEPTH):
+        following: list[Any] = []
+        for value in level:
+            if isinstance(value, str):
+                value.encode()
+            elif isinstance(value, dict):
+                following += [*value, *value.values()]
+            elif isinstance(value, list):
+                following += value
+        level = following
+    if level:
+        raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
+
+
 def load_arrays(path: Path, max_bytes: int) -> dict[str, NDArray[Any]]:
     """Read all arrays of an .npz file that unpacks to at most `max_bytes`."""
+    refuse_link(path)
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())

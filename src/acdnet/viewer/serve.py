@@ -33,27 +33,21 @@ def run_server(
 ) -> None:
     """Serve the page until Ctrl-C."""
     try:
-        import uvicorn
-
         from acdnet.viewer.app import make_app
+        from acdnet.viewer.connections import make_server
         from acdnet.viewer.jobs import Jobs
     except ImportError as error:
         raise MissingExtra("the viewer", "fastapi uvicorn") from error
     with ExitStack() as cleanup:
         cleanup.enter_context(_exit_on_signals())
-        listening = cleanup.enter_context(_listen(port))
+        listening = cleanup.enter_context(listen(port))
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(TOKEN_BYTES)
         jobs = Jobs(uploads) if uploads is not None else None
         if jobs is not None:
             cleanup.callback(jobs.close)
         visited = threading.Event()
-        app = make_app(token, results, jobs, model, port, visited)
-        # requests are not logged, because their addresses contain the token
-        config = uvicorn.Config(
-            app, log_level="critical", access_log=False, lifespan="off", timeout_graceful_shutdown=2
-        )
-        server = uvicorn.Server(config)
+        server = make_server(make_app(token, results, jobs, model, port, visited))
         address = f"http://{HOST}:{port}/{token}/"
         echo(f"Viewer: {address}")
         echo(f"Available on this computer only. Press Ctrl-C to stop. {NOTICE}")
@@ -63,7 +57,8 @@ def run_server(
         server.run([listening])
 
 
-def _listen(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
+    """Return a socket on a port of this computer; 0 chooses a free one."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from acdnet.errors import InputRefused, ResourceError
 from acdnet.viewer.job import UPLOAD, UPLOADING, Job
+from acdnet.viewer.safe_read import refuse_link
 
 if TYPE_CHECKING:
     from acdnet.viewer.jobs import Jobs
@@ -52,6 +53,8 @@ class _FileUpload:
             if not 0 <= self.number < job.files:
                 raise InputRefused(f"file number {self.number} does not exist; the upload has {job.files} files")
             ending = "" if job.kind == "dicom" else f".{job.kind}"
+            for place in (self.jobs.folder / job.id, self.jobs.folder / job.id / UPLOAD):
+                refuse_link(place)
             self.path = self.jobs.folder / job.id / UPLOAD / f"{self.number + 1:05d}{ending}"
             self.partial = self.path.with_name(f".{self.path.name}.part")
             if self.path.exists():

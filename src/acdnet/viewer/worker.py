@@ -13,12 +13,15 @@ import time
 from pathlib import Path
 from typing import Any, Protocol
 
-from acdnet.errors import AcdnetError, InputRefused, NeedsChoice, NoSlices, PlaceTaken
+from acdnet.errors import AcdnetError, InputRefused, NeedsChoice, NoSlices, PlaceTaken, ResourceError
 from acdnet.files import write_atomically
 from acdnet.viewer.job import ANY_PLANE, LOSSY, PROGRESS, RESULT, SERIES, UPLOAD
+from acdnet.viewer.memory import limit_memory, memory_limit
 from acdnet.viewer.redact import redact
+from acdnet.viewer.safe_read import refuse_link, refuse_links
 
 MAX_CHOICES = 100
+OUT_OF_MEMORY = "the scan needs more memory than there is; upload fewer slices, or use acdnet reduce --workers 1"
 REPORT_SECONDS = 0.3
 """Interval between progress reports."""
 
@@ -41,6 +44,7 @@ def main() -> int:
     """Reduce the job named on the command line; return the exit code."""
     folder, options = Path(sys.argv[1]), json.loads(sys.argv[2])
     threading.Thread(target=_exit_with_server, daemon=True).start()
+    limit_memory(memory_limit())
     return reduce_job(folder, options)
 
 
@@ -64,7 +68,11 @@ def reduce_job(folder: Path, options: dict[str, Any]) -> int:
             choices=_titles(folder / UPLOAD) if needs == SERIES else [],
         )
         return error.exit_code
-    except Exception as error:  # its message may contain patient data
+    except Exception as error:
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):  # the message of torch
+            report(message=OUT_OF_MEMORY)
+            return ResourceError.exit_code
+        # its message may contain patient data
         report(message=f"unexpected error ({type(error).__name__})")
         return 1
     return 0
@@ -74,6 +82,8 @@ def _reduce(folder: Path, options: dict[str, Any], report: Report) -> None:
     from acdnet.io.open import Opening, open_scan
 
     upload = folder / UPLOAD
+    refuse_link(upload)
+    refuse_links(upload)
     source = upload if options["kind"] == "dicom" else upload / f"00001.{options['kind']}"
     if (folder / RESULT).is_dir():
         return  # finished just before the server stopped
@@ -92,7 +102,7 @@ def _reduce(folder: Path, options: dict[str, Any], report: Report) -> None:
 
     finished = run_job(scan, source, folder / RESULT, Settings(), progress)
     skipped = [f"skipped: {count} {reason}" for reason, count in finished.skipped.items()]
-    report(message="; ".join([*cautions(finished.reports), *skipped]))
+    report(message=redact("; ".join([*cautions(finished.reports), *skipped]), folder))
 
 
 def _hint(upload: Path) -> str:
