@@ -18,7 +18,7 @@ def test_adjacent_slices_decide_doubtful_pixels() -> None:
     speck[(slice_ := np.s_[48:51, 62:65])] = 2400.0
     assert (metal[slice_] > 2500).all()
     alone, adjacent = (
-        list(find_scan_metal(ArrayScan(np.stack(hu), (3.0, 2.0, 2.0)), Segmentation()))
+        find_scan_metal(ArrayScan(np.stack(hu), (3.0, 2.0, 2.0)), Segmentation("grown")).masks
         for hu in ([speck, body(metal=False)], [speck, metal])
     )
     assert not alone[0].any()
@@ -27,6 +27,7 @@ def test_adjacent_slices_decide_doubtful_pixels() -> None:
 
 def test_every_slice_is_visited_in_order() -> None:
     seen = []
-    masks = list(find_scan_metal(ArrayScan(volume(), (2.0, 2.0)), Segmentation(), lambda n, _: seen.append(n)))
+    scan = ArrayScan(volume(), (2.0, 2.0))
+    masks = find_scan_metal(scan, Segmentation("grown"), lambda n, _: seen.append(n)).masks
     assert seen == [0, 1, 2]
     assert [bool(mask.any()) for mask in masks] == [False, True, True]

@@ -13,6 +13,7 @@ from acdnet.cli.evaluate import evaluate
 from acdnet.cli.export import export
 from acdnet.cli.import_weights import import_weights
 from acdnet.cli.info import info
+from acdnet.cli.mask import mask
 from acdnet.cli.models import models
 from acdnet.cli.reduce import reduce
 from acdnet.cli.simulate import simulate
@@ -31,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(reduce)
+app.command()(mask)
 app.command()(info)
 app.command()(view)
 app.command()(serve)

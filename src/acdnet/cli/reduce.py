@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from acdnet.cli.paths import relative
-from acdnet.errors import InputRefused
+from acdnet.errors import ConfigError, InputRefused
 from acdnet.methods.registry import check_method, method_help
 
 INTERRUPTED = 130
@@ -23,13 +23,21 @@ def reduce(
     ],
     out: Annotated[Path, typer.Argument(metavar="OUTPUT", help="New folder for the result and its report.")],
     method: Annotated[str, typer.Option(help=f"One of {method_help()}.")] = "acdnet",
-    metal_threshold: Annotated[float, typer.Option(help="HU above which a pixel starts a metal region.")] = 2500.0,
+    metal_threshold: Annotated[
+        float | None,
+        typer.Option(help="Find metal by this HU value instead of the localiser: it grows from pixels above."),
+    ] = None,
     segmentation: Annotated[
-        str, typer.Option(help="auto, or threshold (every pixel above the threshold, as in the paper).")
-    ] = "auto",
+        str,
+        typer.Option(help="localiser; grown; or threshold (every pixel above the threshold, as in the paper)."),
+    ] = "",
     mask: Annotated[
         Path | None, typer.Option(help="Your own metal mask (NIfTI, or .npy in slice order) instead of detection.")
     ] = None,
+    keep: Annotated[
+        str, typer.Option(help="Objects of an earlier report that are metal: numbers, comma-separated.")
+    ] = "",
+    drop: Annotated[str, typer.Option(help="Objects of an earlier report that are not metal.")] = "",
     series: Annotated[int | None, typer.Option(min=1, help="Number of the series, if there are several.")] = None,
     pixel_mm: Annotated[float | None, typer.Option(help="Pixel size in mm, for PNG and .npy.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = "auto",
@@ -47,10 +55,11 @@ def reduce(
     from rich.console import Console
 
     from acdnet.io.open import Opening, open_scan
-    from acdnet.methods.metal import Segmentation
+    from acdnet.methods.metal import choose_segmentation
 
     console = Console(highlight=False, soft_wrap=True, markup=False)
-    how = Segmentation(segmentation, metal_threshold)
+    how = choose_segmentation(segmentation, metal_threshold)
+    numbers = [_numbers(text, name) for text, name in ((keep, "--keep"), (drop, "--drop"))]
     from acdnet.reduction.output import check_output, partial_of
 
     check_output(source, out.absolute())
@@ -66,10 +75,11 @@ def reduce(
         console.print(f"note: {text}", style="yellow")
 
     from acdnet.fast.malloc import keep_freed_memory
-    from acdnet.reduction.files import Settings, run_job
+    from acdnet.reduction.files import run_job
+    from acdnet.reduction.settings import Settings
 
     keep_freed_memory()
-    settings = Settings(method, how, mask, device, workers, keep_private)
+    settings = Settings(method, how, mask, device, workers, keep_private, *numbers)
     printed = len(scan.warnings)
     try:
         finished = _with_bar(console, lambda progress: run_job(scan, source, out, settings, progress))
@@ -81,6 +91,14 @@ def reduce(
     _summarise(finished, console)
     if not finished.complete:
         raise typer.Exit(DONE_IN_PART)
+
+
+def _numbers(text: str, name: str) -> tuple[int, ...]:
+    """Read numbers of objects."""
+    try:
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise ConfigError(f"{name} {text!r:.60}: expected numbers, comma-separated") from error
 
 
 def _with_bar(console: Any, run: Any) -> Any:
@@ -109,7 +127,7 @@ def _summarise(finished: Any, console: Any) -> None:
     console.print(f"{slices} by {finished.label}: {summary}")
     from acdnet.reduction.report import cautions
 
-    for text in cautions(finished.reports):
+    for text in cautions(finished.reports, finished.objects.reports()):
         console.print(text, style="yellow")
     for reason, count in finished.skipped.items():
         console.print(f"skipped: {count} {reason}", style="yellow")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.limits import as_mask, as_slice, as_spacing_mm, check_not_inverted
 from acdnet.methods.acdnet import ACDNetMethod
-from acdnet.methods.metal import Segmentation
+from acdnet.methods.metal import choose_segmentation
 from acdnet.methods.metal import find_metal as find_in_slices
 from acdnet.methods.method import Reduction
 from acdnet.methods.registry import get_method
@@ -19,16 +19,16 @@ from acdnet.physics.measurement import Measurement
 from acdnet.units import Image, Mask
 
 
-def find_metal(volume_hu: NDArray[Any], spacing_mm: Sequence[float], metal_threshold: float = 2500.0) -> Mask:
+def find_metal(volume_hu: NDArray[Any], spacing_mm: Sequence[float], metal_threshold: float | None = None) -> Mask:
     """Detect the metal of a volume, n x H x W, or of a slice, H x W.
 
-    `spacing_mm` is the row and column spacing, optionally preceded by the slice spacing. Without it, metal is detected
-    in each slice separately.
+    `spacing_mm` is the row and column spacing, optionally preceded by the slice spacing. Without it, metal is found in
+    each slice separately. `metal_threshold` replaces the localiser by a value in HU from which metal grows.
     """
     volume = np.asarray(volume_hu, np.float32)
     if volume.ndim not in (2, 3) or not volume.size:
         raise InputRefused(f"the volume has the shape {volume.shape}; it must be H x W or n x H x W")
-    in_plane, how = _in_plane(spacing_mm), Segmentation(threshold_hu=metal_threshold)
+    in_plane, how = _in_plane(spacing_mm), choose_segmentation("", metal_threshold)
     if volume.ndim == 2 or len(spacing_mm) == 3:
         return find_in_slices(volume, in_plane, how)
     return np.stack([find_in_slices(one, in_plane, how) for one in volume])

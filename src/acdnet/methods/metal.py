@@ -37,6 +37,15 @@ class Segmentation:
         return self.kind if self.kind == LOCALISER else f"{self.kind}, threshold {self.threshold_hu:g} HU"
 
 
+def choose_segmentation(kind: str, threshold_hu: float | None) -> Segmentation:
+    """Return how to find metal: a threshold replaces the localiser unless a kind is named."""
+    if threshold_hu is None:
+        return Segmentation(kind or LOCALISER)
+    if kind == LOCALISER:
+        raise ConfigError("the localiser takes no threshold; choose grown or threshold")
+    return Segmentation(kind or GROWN, threshold_hu)
+
+
 def find_metal(
     slices: Sequence[Image] | Image, spacing_mm: tuple[float, float], how: Segmentation | None = None
 ) -> Mask:

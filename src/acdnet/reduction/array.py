@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from acdnet.io.arrays import ArrayScan, ArrayWriter
 from acdnet.io.slices import Mask
 from acdnet.limits import as_mask, as_spacing_mm
-from acdnet.methods.metal import Segmentation
+from acdnet.methods.metal import choose_segmentation
 from acdnet.methods.registry import get_method
 from acdnet.reduction.guard import check_scope
 from acdnet.reduction.parallel import in_parallel, worker_count
@@ -37,7 +37,7 @@ def reduce(
     spacing_mm: Sequence[float],
     method: str = "acdnet",
     mask: Mask | None = None,
-    metal_threshold: float = 2500.0,
+    metal_threshold: float | None = None,
     device: str = "auto",
     workers: int = 1,
 ) -> ReducedVolume:
@@ -48,7 +48,7 @@ def reduce(
         spacing_mm: row and column spacing, or slice, row and column spacing.
         method: a method, a shipped model, or a `.safetensors` file (see `acdnet.get_method`).
         mask: the metal, in the shape of the volume; by default it is detected.
-        metal_threshold: HU above which a pixel counts as metal.
+        metal_threshold: find metal by this HU value instead of the localiser.
         device: auto, cpu, cuda, cuda:1 ...
         workers: number of slices processed in parallel, one core each; 0 uses all cores, at most 8.
 
@@ -57,7 +57,7 @@ def reduce(
     """
     array = np.asarray(volume_hu)
     scan = ArrayScan(array, as_spacing_mm(spacing_mm))
-    how = Segmentation(threshold_hu=metal_threshold)
+    how = choose_segmentation("", metal_threshold)
     chosen = get_method(method, device)
     masks = list(_as_masks(mask, array)) if mask is not None else find_scan_metal(scan, how).masks
     tasks = [SliceTask(n, scan.read(n), metal) for n, metal in enumerate(masks)]

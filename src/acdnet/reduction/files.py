@@ -10,7 +10,7 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from io import BytesIO
@@ -18,43 +18,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import OutOfMemoryError
 
 from acdnet import __version__
 from acdnet.errors import InputRefused, ResourceError
 from acdnet.files import locked, sha256, write_atomically
 from acdnet.io.scan import Provenance, Scan
-from acdnet.io.slices import Image, Mask, Slice
-from acdnet.methods.metal import Segmentation
+from acdnet.io.slices import Image, Mask
 from acdnet.methods.method import Method
 from acdnet.methods.registry import get_method
-from acdnet.reduction.guard import check_finite
-from acdnet.reduction.masks import read_mask
+from acdnet.reduction.first_pass import first_pass
+from acdnet.reduction.objects import Objects
 from acdnet.reduction.output import check_output, claim, partial_of, publish, remove_if_unused
 from acdnet.reduction.parallel import in_parallel, worker_count
-from acdnet.reduction.scan_metal import find_scan_metal
+from acdnet.reduction.settings import Progress, Settings
 from acdnet.reduction.slice_report import PASSED, REDUCED, UNCHANGED, SliceReport
 from acdnet.reduction.slices import SliceResult, SliceTask, batch_size, in_batches, reduce_slices
 
 MAPS = "maps"
-MAX_DARKEST_HU, MIN_BRIGHTEST_HU = -300.0, 0.0
-"""A scan without air or without tissue probably has other units."""
 WORK_FOLDER = re.compile(r"[0-9a-f]{24}|result")
 """Names of the folders that this program creates in the temporary folder."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The options of `acdnet reduce`."""
-
-    method: str = "acdnet"
-    """A method, a shipped model or a .safetensors file."""
-    segmentation: Segmentation = field(default_factory=Segmentation)
-    mask: Path | None = None
-    device: str = "auto"
-    workers: int = 0
-    """Slices processed in parallel, one core each; 0 uses all cores, at most 8."""
-    keep_private: bool = False
 
 
 @dataclass
@@ -72,15 +56,12 @@ class Finished:
     weights: str = ""
     """Hash of the network weights; the name of a classical method."""
     spacing_mm: tuple[float, float] = (1.0, 1.0)
+    objects: Objects = field(default_factory=Objects)
 
     @property
     def complete(self) -> bool:
         """Whether no file was skipped and every slice with metal was reduced."""
         return not self.skipped and not any(report.status == PASSED for report in self.reports)
-
-
-Progress = Callable[[str, int, int], None]
-"""Called with the current step, the number of finished items, and their total."""
 
 
 def run_job(scan: Scan, source: Path, out: Path, settings: Settings, progress: Progress) -> Finished:
@@ -111,8 +92,9 @@ def run_job(scan: Scan, source: Path, out: Path, settings: Settings, progress: P
 
 
 def _run(scan: Scan, out: Path, partial: Path, settings: Settings, method: Method, progress: Progress) -> Finished:
-    masks, content, spacing_mm = _read_all(scan, settings, progress)
-    provenance = _provenance(settings, method, content)
+    first = first_pass(scan, settings, progress)
+    masks = first.masks
+    provenance = _provenance(settings, method, first.content)
     work = _work_folder(partial, provenance)
     provenance = replace(provenance, created=(work / "created").read_text())
     paths = {n: work / f"{n + 1:04d}.npz" for n, mask in enumerate(masks) if mask.any()}
@@ -130,49 +112,16 @@ def _run(scan: Scan, out: Path, partial: Path, settings: Settings, method: Metho
         count += len(numbers)
         progress("reducing", count, len(paths))
     finished = Finished(out, [], [], scan.warnings, scan.skipped, scan.about, method.label, provenance)
-    finished.weights, finished.spacing_mm = method.weights or method.name, spacing_mm
+    finished.weights, finished.spacing_mm = method.weights or method.name, first.spacing_mm
+    finished.objects = first.objects
     _write(scan, masks, work, partial / "result", finished, progress)
     publish(partial / "result", out)
     finished.files = [out / path.relative_to(partial / "result") for path in finished.files]
     return finished
 
 
-def _read_all(scan: Scan, settings: Settings, progress: Progress) -> tuple[list[Mask], str, tuple[float, float]]:
-    """Read all slices once; return the metal, a hash of the content, and the pixel size of the first slice."""
-    hashes: list[str] = []
-    not_finite: list[int] = []
-    lowest, highest, ceiling = np.inf, -np.inf, -np.inf
-    spacings: list[tuple[float, float]] = []
-
-    def visit(n: int, slice_: Slice) -> None:
-        nonlocal lowest, highest, ceiling
-        ceiling = max(ceiling, slice_.ceiling_hu)
-        spacings.append(slice_.spacing_mm)
-        finite = slice_.hu[np.isfinite(slice_.hu)]
-        lowest, highest = min(lowest, finite.min(initial=lowest)), max(highest, finite.max(initial=highest))
-        if finite.size < slice_.hu.size:
-            not_finite.append(n)
-        hashes.append(sha256(slice_.hu.tobytes() + repr(slice_.spacing_mm).encode()))
-        progress("detecting metal", len(hashes), len(scan))
-
-    masks = find_scan_metal(scan, settings.segmentation, visit).masks
-    if lowest > MAX_DARKEST_HU or highest < MIN_BRIGHTEST_HU:
-        scan.warnings.append(f"values range from {lowest:.4g} to {highest:.4g}; check that they are HU")
-    if settings.mask is None and settings.segmentation.threshold_hu >= ceiling:
-        scan.warnings.append("the metal threshold is above the largest value of this scan; no metal can be found")
-    if settings.mask is not None:
-        masks = read_mask(settings.mask, scan, [(mask.shape[0], mask.shape[1]) for mask in masks])
-        hashes += [sha256(np.packbits(mask).tobytes()) for mask in masks]
-    for n in not_finite:
-        check_finite(scan.read(n), masks[n], settings.segmentation.threshold_hu, n)
-    empty = np.broadcast_to(np.False_, (1, 1))
-    compact = [mask if mask.any() else np.broadcast_to(empty, mask.shape) for mask in masks]
-    return compact, sha256("".join(hashes).encode()), spacings[0]
-
-
 def _provenance(settings: Settings, method: Method, content: str) -> Provenance:
-    how = settings.segmentation
-    metal = "mask given" if settings.mask else f"{how.kind}, threshold {how.threshold_hu:g} HU"
+    metal = settings.metal
     weights = f", weights {method.weights[:16]}" if method.weights else ""
     description = (
         f"Metal artifact reduction by {method.label}, acdnet {__version__}{weights}; metal: {metal}. "
@@ -232,8 +181,9 @@ def _write(scan: Scan, masks: list[Mask], work: Path, folder: Path, finished: Fi
         result = _load(work / f"{n + 1:04d}.npz") if mask.any() else SliceResult(SliceReport(n + 1, UNCHANGED))
         writer.write(n, result.change)
         finished.reports.append(result.report)
-        if mask.any():
-            _write_maps(folder / MAPS / f"{n + 1:04d}.npz", mask, result.expected_error_hu)
+        labels = finished.objects.labels(n, mask.shape)
+        if mask.any() or labels is not None:
+            _write_maps(folder / MAPS / f"{n + 1:04d}.npz", mask, result.expected_error_hu, labels)
         if result.report.status == REDUCED and result.change is not None:
             examples.append(Example(n, result.report, result.change, result.expected_error_hu, mask))
             examples = sorted(examples, key=lambda one: -one.report.mean_change_hu)[:MAX_EXAMPLES]
@@ -242,9 +192,11 @@ def _write(scan: Scan, masks: list[Mask], work: Path, folder: Path, finished: Fi
     finished.files += write_report(finished, folder, [(example, scan.read(example.number)) for example in examples])
 
 
-def _write_maps(path: Path, metal: Mask, error: Image | None) -> None:
-    """Write the metal mask, and the expected error in whole HU up to 65535."""
+def _write_maps(path: Path, metal: Mask, error: Image | None, labels: NDArray[np.uint16] | None) -> None:
+    """Write the metal mask, the numbers of objects, and the expected error in whole HU up to 65535."""
     parts: dict[str, Any] = {"metal": metal}
     if error is not None:
         parts["expected_error_hu"] = np.clip(np.rint(error), 0, 65535).astype(np.uint16)
+    if labels is not None:
+        parts["objects"] = labels
     np.savez_compressed(path, **parts)

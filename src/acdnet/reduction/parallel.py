@@ -38,5 +38,10 @@ def worker_count(method: Method, wanted: int, items: int) -> int:
     """Return the number of workers: `wanted`, all cores for 0, and a single one for a GPU."""
     if method.device.type != "cpu":
         return 1
+    return max(1, min(core_count(wanted), items))
+
+
+def core_count(wanted: int) -> int:
+    """Return the number of cores to use: `wanted`, or all for 0, at most 8."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(wanted or min(cores, MAX_WORKERS), items))
+    return wanted or min(cores, MAX_WORKERS)

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,15 @@ from acdnet.files import write_atomically
 from acdnet.io.scan import NOTICE
 from acdnet.io.slices import Change, Image, Mask, Slice
 from acdnet.reduction.guard import MAX_FAR_CHANGE_HU, MAX_SHIFT_HU
+from acdnet.reduction.objects import DOUBTFUL, ObjectReport
 from acdnet.reduction.slice_report import PASSED, REDUCED, UNCHANGED, SliceReport
 
 if TYPE_CHECKING:
     from acdnet.reduction.files import Finished
 
 FORMAT = 1
+MAX_NAMED = 8
+"""Doubtful objects that the summary names."""
 MAX_EXAMPLES = 5
 """Slices shown as images."""
 ADVICE = (
@@ -32,6 +36,11 @@ LEGEND = (
     "Window of before and after: -160 to 240 HU. The difference is after minus before. Metal is outlined in red. "
     "The expected error is estimated by the network; it shows where to look first and is not an upper bound."
 )
+OBJECTS = (
+    "The probability that an object is metal comes from a network. Doubtful objects were left as they are. Repeat the "
+    "reduction with --keep or --drop and the number of an object to decide otherwise."
+)
+OBJECT_COLUMNS = ("Object", "Decision", "Metal", "Slices", "Middle (row, column, slice)", "Pixels", "Brightest")
 STATUS_LABELS = {
     REDUCED: "Slices reduced",
     UNCHANGED: "Slices without metal (unchanged)",
@@ -78,6 +87,7 @@ def write_report(finished: Finished, folder: Path, examples: list[tuple[Example,
 def as_dict(finished: Finished) -> dict[str, Any]:
     """Return the report as JSON values, without patient data: series and files appear as hashes."""
     status = Counter(report.status for report in finished.reports)
+    objects = finished.objects.reports()
     return {
         "format": FORMAT,
         "notice": NOTICE,
@@ -90,7 +100,8 @@ def as_dict(finished: Finished) -> dict[str, Any]:
         "source": finished.about,
         "counts": {name: status.get(name, 0) for name in (REDUCED, UNCHANGED, PASSED)},
         "skipped_files": finished.skipped,
-        "cautions": [*finished.warnings, *cautions(finished.reports)],
+        "cautions": [*finished.warnings, *cautions(finished.reports, objects)],
+        "objects": [one.to_dict() for one in objects],
         "slices": [report.to_dict() for report in finished.reports],
     }
 
@@ -110,6 +121,7 @@ def _page(finished: Finished, data: dict[str, Any], pictures: list[tuple[Example
         f"<h2>Check before use</h2><ul>{warnings}{advice}</ul>"
         f"{images and f'<h2>Slices with the largest change</h2><p class=note>{_e(LEGEND)}</p>'}{images}"
         f"<h2>Slices with metal</h2>{_table(finished.reports)}"
+        f"<h2>What may be metal</h2><p class=note>{_e(OBJECTS)}</p>{_objects(finished.objects.reports())}"
         f"<footer>acdnet {_e(__version__)} &middot; {_e(NOTICE)}</footer></html>"
     )
 
@@ -125,9 +137,9 @@ def _facts(finished: Finished, counts: dict[str, int]) -> str:
     return f"<table class=facts>{body}</table>"
 
 
-def cautions(reports: list[SliceReport]) -> list[str]:
+def cautions(reports: list[SliceReport], objects: Sequence[ObjectReport] = ()) -> list[str]:
     """Summarise what needs attention, one line per kind."""
-    lines = []
+    lines = doubts(objects)
     for reason in dict.fromkeys(r.reason for r in reports if r.status == PASSED):
         lines.append(f"{_slices([r for r in reports if r.reason == reason])} not reduced: {reason}")
     if far := [r for r in reports if (r.far_change_hu or 0.0) > MAX_FAR_CHANGE_HU]:
@@ -141,6 +153,23 @@ def cautions(reports: list[SliceReport]) -> list[str]:
             f"{_slices(saturated)}: metal is clipped (at 3071 HU or at the largest value that the images can store)"
         )
     return lines
+
+
+def doubts(objects: Sequence[ObjectReport]) -> list[str]:
+    """Say which objects may be metal."""
+    objects = [one for one in objects if one.decision == DOUBTFUL]
+    if not objects:
+        return []
+    named = [f"{one.number} ({_range(one)}, {one.probability:.0%})" for one in objects[:MAX_NAMED]]
+    more = f" and {len(objects) - MAX_NAMED} more" if len(objects) > MAX_NAMED else ""
+    what = "object may be metal and was left as it is" if len(objects) == 1 else "objects may be metal and were left"
+    return [f"{len(objects)} {what}: {', '.join(named)}{more}; to reduce its artifact, repeat with --keep NUMBER"]
+
+
+def _range(one: ObjectReport) -> str:
+    if one.first_slice == one.last_slice:
+        return f"slice {one.first_slice}"
+    return f"slices {one.first_slice}-{one.last_slice}"
 
 
 def _slices(reports: list[SliceReport]) -> str:
@@ -163,6 +192,17 @@ def _span(values: list[float]) -> str:
 def _table(reports: list[SliceReport]) -> str:
     head = "".join(f"<th{' class=text' if name == 'Status' else ''}>{name}</th>" for name in COLUMNS)
     body = "".join(_row(r) for r in reports if r.status != UNCHANGED)
+    return f"<table><tr>{head}</tr>{body}</table>" if body else "<p>None.</p>"
+
+
+def _objects(objects: Sequence[ObjectReport]) -> str:
+    head = "".join(f"<th{' class=text' if name == 'Decision' else ''}>{name}</th>" for name in OBJECT_COLUMNS)
+    body = "".join(
+        f"<tr><td>{one.number}</td><td class=text>{one.decision}</td>"
+        f"<td>{one.probability:.0%}</td><td>{_range(one)}</td><td>{one.row}, {one.column} in {one.slice}</td>"
+        f"<td>{one.pixels}</td><td>{one.peak_hu:.0f} HU</td></tr>"
+        for one in objects
+    )
     return f"<table><tr>{head}</tr>{body}</table>" if body else "<p>None.</p>"
 
 

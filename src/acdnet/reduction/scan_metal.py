@@ -62,6 +62,12 @@ def _localised(scan: Scan, visit: Visit, workers: int) -> ScanMetal:
     return ScanMetal(masks_of(objects, shapes), objects)
 
 
+def visit_all(scan: Scan, visit: Visit) -> None:
+    """Read the slices in order without looking for metal."""
+    for _ in _read(scan, visit):
+        pass
+
+
 def _read(scan: Scan, visit: Visit) -> Iterator[tuple[Image, tuple[float, float]]]:
     """Read the slices in order; yield HU and spacing."""
     for n in range(len(scan)):

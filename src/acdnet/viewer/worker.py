@@ -89,8 +89,9 @@ def _reduce(folder: Path, options: dict[str, Any], report: Report) -> None:
         return  # finished just before the server stopped
     scan = open_scan(source, Opening(options[SERIES] or None, None, options[ANY_PLANE], options[LOSSY]))
 
-    from acdnet.reduction.files import Settings, run_job  # slow imports, not needed for a scan that is refused
+    from acdnet.reduction.files import run_job  # slow imports, not needed for a scan that is refused
     from acdnet.reduction.report import cautions
+    from acdnet.reduction.settings import Settings
 
     reported, current = 0.0, ""
 
@@ -102,7 +103,7 @@ def _reduce(folder: Path, options: dict[str, Any], report: Report) -> None:
 
     finished = run_job(scan, source, folder / RESULT, Settings(), progress)
     skipped = [f"skipped: {count} {reason}" for reason, count in finished.skipped.items()]
-    report(message=redact("; ".join([*cautions(finished.reports), *skipped]), folder))
+    report(message=redact("; ".join([*cautions(finished.reports, finished.objects.reports()), *skipped]), folder))
 
 
 def _hint(upload: Path) -> str:

@@ -17,7 +17,8 @@ from acdnet.evaluate.metrics import hu_rmse, regions, window_psnr
 from acdnet.io.dicom.create import new_series, write_series
 from acdnet.io.dicom.scan import DicomScan
 from acdnet.reduction.array import reduce
-from acdnet.reduction.files import Settings, run_job
+from acdnet.reduction.files import run_job
+from acdnet.reduction.settings import Settings
 from acdnet.weights.card import read_card
 from acdnet.weights.shipped import find_model
 
