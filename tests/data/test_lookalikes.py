@@ -74,3 +74,19 @@ def test_everything_together_is_reproducible_and_bounded() -> None:
     assert (tops == 3071).sum() >= 2  # the ceiling of 12 bits
     assert (tops > 3500).any()
     assert all(image.dtype == np.float32 for image in made)
+
+
+def test_neighbours_are_treated_alike_and_metal_keeps_its_values() -> None:
+    metal = np.zeros_like(HEAD.hu, bool)
+    metal[100:104, 100:104] = True
+    with_metal = np.where(metal, 9000.0, HEAD.hu).astype(np.float32)
+    painted = 0
+    for seed in range(12):
+        made = lookalikes.imitate_neighbours([HEAD.hu] * 3, 1, MM, rng(seed))
+        assert len(made) == 3
+        same = np.isclose(made[0], made[1], atol=1.0)
+        assert same.mean() > 0.9
+        painted += not same.all()
+        kept = lookalikes.imitate_neighbours([with_metal] * 3, 1, MM, rng(seed), [metal] * 3)
+        assert all(hu[metal].mean() > 3000 for hu in kept)
+    assert painted
