@@ -19,11 +19,14 @@ from acdnet.data.pairs import PairSet, open_pairs
 from acdnet.data.slabs import group_slabs, read_slab
 from acdnet.data.slices import SliceRef
 from acdnet.data.sources import open_source
-from acdnet.evaluate.localisation import Localisation, total
+from acdnet.evaluate.localisation import LEAST_PIXELS, Localisation, total
+from acdnet.evaluate.metrics import hu_rmse, regions
 from acdnet.evaluate.size_bins import size_groups
 from acdnet.methods.learned.localiser import Localiser
 from acdnet.methods.localise import find_objects, masks_of
 from acdnet.methods.metal import Segmentation, find_metal
+from acdnet.methods.registry import get_method
+from acdnet.physics.measurement import Measurement
 from acdnet.units import Image, Mask
 from acdnet.weights.load import read_model
 from acdnet.weights.shipped import find_model
@@ -165,6 +168,33 @@ def metal_found(sets: Sequence[PairSet], model: str, every: int = 1) -> Table:
     return Table(["found by", *(group.title for group in groups), "all", "objects found"], rows)
 
 
+def reduced_by_masks(sets: Sequence[PairSet], model: str, methods: Sequence[str], every: int = 1) -> Table:
+    """Return the error of soft tissue of methods that are given the true metal or the metal that was found."""
+    known: dict[str, Finder | None] = {"true mask": None, **finders(model)}
+    reduce = {name: get_method(name, "cpu") for name in methods}
+    errors: dict[tuple[str, str], list[float]] = {}
+    for pairs in sets:
+        for n in range(0, len(pairs.infos()), every):
+            pair, mm = pairs.read(n), pairs.pixel_mm(n) or 1.0
+            if pair.metal.sum() < LEAST_PIXELS:
+                continue
+            below, above = (None if m is None else pairs.read(m).corrupted for m in pairs.neighbours(n))
+            masks = {
+                name: pair.metal if find is None else find([below, pair.corrupted, above], mm)
+                for name, find in known.items()
+            }
+            anything = np.logical_or.reduce(list(masks.values()))
+            soft = regions(pair.clean, anything)["soft"]
+            for name, mask in masks.items():
+                for method, run in reduce.items():
+                    measured = Measurement(pair.corrupted, mask, (mm, mm))
+                    image = run(measured).image_hu if mask.any() else pair.corrupted
+                    errors.setdefault((name, method), []).append(hu_rmse(image, pair.clean, soft))
+    rows = [[name, *(f"{np.nanmean(errors[name, method]):.1f} HU" for method in methods)] for name in known]
+    count = len(next(iter(errors.values())))
+    return Table(["mask", *(get_method(name, "cpu").label for name in methods)], rows, [f"{count} slices with metal."])
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -174,6 +204,7 @@ def main() -> None:
     parser.add_argument("--patients", default="", help="only these patients of any split, comma-separated")
     parser.add_argument("--model", default="localiser")
     parser.add_argument("--every", type=int, default=1, help="use every n-th slice")
+    parser.add_argument("--methods", default="li,acdnet", help="methods that are given the masks")
     given = parser.parse_args()
     wanted = set(given.patients.split(",")) if given.patients else None
     refs = [
@@ -183,7 +214,9 @@ def main() -> None:
     ]
     false_metal(refs, given.model, given.every).print()
     if given.stores:
-        metal_found([open_pairs(store) for store in given.stores], given.model, given.every).print()
+        sets = [open_pairs(store) for store in given.stores]
+        metal_found(sets, given.model, given.every).print()
+        reduced_by_masks(sets, given.model, given.methods.split(","), given.every).print()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Masks that `acdnet mask` writes are those that `acdnet reduce --mask` reads."""
 
 from pathlib import Path
+from typing import Any
 
 import nibabel
 import numpy as np
@@ -30,7 +31,7 @@ def test_a_mask_of_a_volume_has_its_axes(tmp_path: Path) -> None:
     hu = volume().transpose(2, 1, 0).astype(np.int16)
     nibabel.Nifti1Image(hu, affine).to_filename(tmp_path / "scan.nii")
     assert run("mask", tmp_path / "scan.nii", tmp_path / "mask.nii", *GROWN).code == 0
-    made = nibabel.load(tmp_path / "mask.nii")
+    made: Any = nibabel.load(tmp_path / "mask.nii")
     assert np.array_equal(made.affine, affine)
     assert np.array_equal(np.asarray(made.dataobj) > 0, hu > 2500)
 
