@@ -45,11 +45,10 @@ def demo() -> None:
 
 
 def trust() -> None:
-    """Measure whether metal is found, the expected error, and the gain of the trace correction, on the same pairs."""
+    """Measure the expected error and the gain of the trace correction on the same pairs."""
     from benchmarks import trace_correction, trust
 
     with trust.clinical_pairs(None) as pairs:
-        put(DOCS / "reduce.md", "metal table", trust.segmentation(pairs).markdown())
         put(DOCS / "reduce.md", "trust figures", trust.describe(trust.rank_correlations(pairs)))
         put(DOCS / "maths.md", "trace correction table", trace_correction.measure(pairs).markdown())
 

@@ -1,4 +1,4 @@
-"""Whether the metal is found, and whether the expected error ranks pixels by their true error.
+"""Whether the expected error ranks pixels by their true error.
 
 `python -m benchmarks.trust [STORE]` takes a store of `acdnet simulate --protocol clinical`, or makes one of phantoms.
 `--fit` fits the weights of the expected error to the true one instead (`acdnet.methods.uncertainty`).
@@ -22,19 +22,15 @@ from acdnet.data.pairs import PairSet, open_pairs, some_of
 from acdnet.data.recipe import Recipe
 from acdnet.data.sources import open_source
 from acdnet.evaluate.case import Case
-from acdnet.evaluate.size_bins import size_groups
 from acdnet.methods.acdnet import ACDNetMethod
 from acdnet.methods.hu_adapter import to_network
-from acdnet.methods.metal import Segmentation, find_metal, overlap
 from acdnet.methods.registry import get_method
 from acdnet.methods.uncertainty import signs
-from benchmarks.harness import Table
 
 PHANTOMS, PAIRS = 24, 48
 SAMPLE = 20_000
 """Pixels of the body that are compared in each pair."""
 BODY_HU = -500.0
-KINDS = {"auto": Segmentation(), "threshold of the paper": Segmentation("threshold")}
 
 
 @contextmanager
@@ -45,27 +41,6 @@ def clinical_pairs(store: Path | None, phantoms: int = PHANTOMS) -> Iterator[Pai
             store = Path(folder) / "store"
             list(build(open_source("phantom", phantoms, seed=77), Recipe("clinical", pairs=2), store, 2))
         yield open_pairs(store)
-
-
-def segmentation(pairs: PairSet, count: int = PAIRS) -> Table:
-    """Return Dice coefficients by metal size, and how many clean slices have false metal."""
-    chosen = some_of(len(pairs.infos()), count)
-    found: dict[str, list[float]] = {name: [] for name in KINDS}
-    false, sizes = dict.fromkeys(KINDS, 0), []
-    for index in chosen:
-        pair, mm = pairs.read(index), pairs.pixel_mm(index) or 1.0
-        sizes.append(int(pair.metal.sum()))
-        for name, how in KINDS.items():
-            found[name].append(overlap(find_metal(pair.corrupted, (mm, mm), how), pair.metal))
-            false[name] += bool(find_metal(pair.clean, (mm, mm), how).any())
-    groups = size_groups(sizes)
-    columns = ["metal", *(group.title for group in groups), "average", "not found", "false, of clean slices"]
-    rows = []
-    for name, values in found.items():
-        parts = [[v for v, size in zip(values, sizes, strict=True) if group.holds(size)] for group in groups]
-        dice = [f"{np.mean(part):.2f}" for part in (*parts, values)]
-        rows.append([name, *dice, f"{values.count(0.0)} of {len(values)}", f"{false[name]} of {len(values)}"])
-    return Table(columns, rows)
 
 
 def sample(case: Case, index: int) -> NDArray[np.intp]:
@@ -111,7 +86,7 @@ def fit(pairs: PairSet, count: int, method: str) -> str:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Print the figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("store", type=Path, nargs="?")
     parser.add_argument("--pairs", type=int, default=PAIRS)
@@ -122,7 +97,6 @@ def main() -> None:
         if given.fit:
             print(fit(pairs, given.pairs, given.method))
             return
-        segmentation(pairs, given.pairs).print()
         print(describe(rank_correlations(pairs, given.pairs, given.method)))
 
 

@@ -58,19 +58,6 @@ def test_reduction_counts_what_the_command_costs(monkeypatch: pytest.MonkeyPatch
     assert table.notes == ["3 DICOM slices of 192 x 192 with metal in 1; medians of 1 alternating rounds."]
 
 
-def test_metal_is_compared_with_the_true_mask(clinical_store: Path) -> None:
-    pairs = open_pairs(clinical_store)
-    table = trust.segmentation(pairs, 3)
-    dice = []
-    for pair in (pairs.read(index) for index in some_of(len(pairs.infos()), 3)):
-        found = pair.corrupted > 2500
-        dice.append(2 * (found & pair.metal).sum() / (found.sum() + pair.metal.sum()))
-    by_threshold = dict(zip(table.columns, table.rows[1], strict=True))
-    assert by_threshold["average"] == f"{np.mean(dice):.2f}"
-    assert by_threshold["not found"] == f"{dice.count(0.0)} of 3"
-
-
-@pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_expected_errors_are_ranked(clinical_store: Path, monkeypatch: pytest.MonkeyPatch, sign: float) -> None:
     pairs = open_pairs(clinical_store)
     truth = iter([pairs.read(index).clean for index in some_of(len(pairs.infos()), 2)])
