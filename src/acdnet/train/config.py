@@ -135,7 +135,7 @@ class TrainingSettings:
     relative: bool = False
     """Use the logarithms of each patch's errors, so that weak and strong artifacts have equal weight."""
     bfloat16: bool = False
-    """Compute the convolutions of ACDNet in bfloat16, which is faster on CPUs that support it."""
+    """Compute convolutions in bfloat16, which is faster on CPUs that support it."""
     fixed_norms: bool = False
     """Normalise by the fixed statistics of `model.start_from`, as inference does."""
 

@@ -38,12 +38,13 @@ MOST_PATCHES_PER_PAIR = 4
 """Upper limit of the automatic choice of `patches_per_pair`."""
 
 FOR_ACDNET = (
-    *("patches_per_pair", "omega", "mu", "relative", "initial", "fixed_norms", "bfloat16"),
+    *("patches_per_pair", "omega", "mu", "relative", "initial", "fixed_norms"),
     *("lesions", "lesion_weight", "artifact_scaling"),
 )
 FOR_SOME: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(FOR_ACDNET, ("acdnet",)),
     "patch": ("acdnet", "cnnmar", "localiser"),
+    "bfloat16": ("acdnet", "localiser"),
     "hard_patch_share": ("acdnet", "cnnmar"),
 }
 """Settings of [training] that apply to some kinds of networks only."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 import torch
@@ -39,6 +40,8 @@ HARDEST = 48
 AVERAGE_MM = 0.8
 """Pixel size of pairs that state none."""
 ATTEMPTS = 4
+PATCHES_PER_SLICE, KEPT = 2, 8
+"""Consecutive examples from one slice, and slices that are kept for them."""
 
 
 @dataclass
@@ -50,6 +53,8 @@ class LocaliserPatches:
     seed: int
     with_metal: list[tuple[int, int]] = field(init=False)
     all: list[tuple[int, int]] = field(init=False)
+    kept: dict[int, tuple[Tensor, Mask, Mask]] = field(init=False, default_factory=dict)
+    lock: Lock = field(init=False, default_factory=Lock)
 
     def __post_init__(self) -> None:
         infos = [(s, n, info) for s, pairs in enumerate(self.sets) for n, info in enumerate(pairs.infos())]
@@ -59,6 +64,27 @@ class LocaliserPatches:
             raise InputRefused("the training data contain no metal")
 
     def __getitem__(self, number: int) -> Tensor:
+        stack, bright, metal = self._slice(number // PATCHES_PER_SLICE)
+        rng = np.random.default_rng([self.seed, number, 1])
+        rows, columns = self._window(bright, metal, rng)
+        patch = stack[:, rows, columns]
+        flips = [axis for axis in (-2, -1) if rng.random() < 0.5]
+        patch = patch.transpose(-2, -1) if rng.random() < 0.5 else patch
+        return patch.flip(flips).contiguous()
+
+    def _slice(self, number: int) -> tuple[Tensor, Mask, Mask]:
+        """Return slice `number` as channels, metal and weights, its bright pixels, and its metal."""
+        with self.lock:
+            if number in self.kept:
+                return self.kept[number]
+        made = self._make(number)
+        with self.lock:
+            self.kept[number] = made
+            while len(self.kept) > KEPT:
+                self.kept.pop(next(iter(self.kept)))
+        return made
+
+    def _make(self, number: int) -> tuple[Tensor, Mask, Mask]:
         rng = np.random.default_rng([self.seed, number])
         clean = rng.random() < CLEAN
         for _ in range(ATTEMPTS):
@@ -71,11 +97,7 @@ class LocaliserPatches:
         near = binary_dilation(bright | metal, iterations=CANDIDATE_PX)
         weight = np.where(near, 1.0, ELSEWHERE).astype(np.float32)
         stack = torch.cat((channels, torch.from_numpy(np.stack([metal.astype(np.float32), weight]))))
-        rows, columns = self._window(bright, metal, rng)
-        patch = stack[:, rows, columns]
-        flips = [axis for axis in (-2, -1) if rng.random() < 0.5]
-        patch = patch.transpose(-2, -1) if rng.random() < 0.5 else patch
-        return patch.flip(flips).contiguous()
+        return stack, bright, metal
 
     def _draw(self, clean: bool, rng: np.random.Generator) -> tuple[Image | None, Image, Image | None, Mask, float]:
         """Draw a slice between its neighbours, its metal, and its pixel size."""
@@ -125,9 +147,11 @@ class LocaliserTask(Task):
         channels, metal, weight = torch.stack(examples).split((examples[0].shape[0] - 2, 1, 1), 1)
         return channels.contiguous(memory_format=torch.channels_last), metal, weight
 
-    def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:  # noqa: ARG002
+    def loss(self, network: nn.Module, batch: Batch, config: TrainConfig) -> Terms:
         channels, metal, weight = batch
-        logits = network(channels)
+        with torch.autocast(channels.device.type, torch.bfloat16, enabled=config.training.bfloat16):
+            logits = network(channels)
+        logits = logits.float()
         each = weight * F.binary_cross_entropy_with_logits(logits, metal, reduction="none")
         mean = (each.flatten(1).sum(1) / weight.flatten(1).sum(1)).mean()
         hardest = each.flatten(1).topk(min(HARDEST, each[0].numel())).values.mean()
