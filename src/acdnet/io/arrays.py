@@ -15,6 +15,8 @@ from acdnet.files import leads_inside, read_limited
 from acdnet.io.scan import DIFFERENCE, REDUCED, SHORT_NOTICE, Provenance, to_stored
 from acdnet.io.slices import Change, Image, Slice
 from acdnet.limits import MAX_ARRAY_BYTES, MAX_PNG_BYTES, check_side
+from acdnet.messages import quiet_readers, quoted
+from acdnet.npy import map_array
 
 PNG_OFFSET = 32768
 """16-bit PNGs store HU + 32768."""
@@ -26,6 +28,7 @@ def read_png(path: Path) -> tuple[Image, bytes]:
     """Read a slice in HU from a 16-bit greyscale PNG; return it and the bytes of the file."""
     from PIL import Image as PILImage
 
+    quiet_readers()
     data = read_limited(path, MAX_PNG_BYTES)
     try:
         with PILImage.open(BytesIO(data), formats=("PNG",)) as picture:
@@ -34,8 +37,10 @@ def read_png(path: Path) -> tuple[Image, bytes]:
                 raise InputRefused(f"{path}: has mode {picture.mode}; a 16-bit greyscale PNG is needed")
             check_side((height, width), str(path))
             stored = np.asarray(picture, dtype=np.int64)
-    except (OSError, ValueError, SyntaxError, PILImage.DecompressionBombError) as error:
-        raise InputRefused(f"{path}: is not a readable PNG ({error})") from error
+    except (InputRefused, MemoryError):
+        raise
+    except Exception as error:
+        raise InputRefused(f"{path}: is not a readable PNG ({quoted(error)})") from error
     return (stored - PNG_OFFSET).astype(np.float32), data
 
 
@@ -128,17 +133,7 @@ class ArrayScan:
     @classmethod
     def open(cls, path: Path, spacing_mm: tuple[float, ...]) -> ArrayScan:
         """Open a .npy file as a memory map."""
-        try:
-            with path.open("rb") as file:
-                magic = file.read(6)
-            if magic != b"\x93NUMPY":
-                raise ValueError("the file signature is wrong")
-            if path.stat().st_size > MAX_ARRAY_BYTES:
-                raise InputRefused(f"{path}: is larger than {MAX_ARRAY_BYTES:,} bytes, the limit for arrays")
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InputRefused(f"{path}: is not a readable .npy file ({error})") from error
-        return cls(array, spacing_mm, path.name)
+        return cls(map_array(path, MAX_ARRAY_BYTES), spacing_mm, path.name)
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -147,7 +142,8 @@ class ArrayScan:
         kind = self.array.dtype.kind
         if kind == "b":
             raise InputRefused("the array contains truth values; HU are needed")
-        hu = np.array(self.slices[number], np.float32)
+        with np.errstate(over="ignore"):  # infinite values are refused or replaced later
+            hu = np.array(self.slices[number], np.float32)
         ceiling = float(np.iinfo(self.array.dtype).max) if kind in "iu" else float(np.finfo(np.float32).max)
         return Slice(hu, self.spacing_mm, np.zeros(hu.shape, bool), ceiling, 1.0 if kind in "iu" else 0.0)
 
