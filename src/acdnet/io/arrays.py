@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.errors import InputRefused
+from acdnet.errors import InputRefused, ResourceError
 from acdnet.files import leads_inside, read_limited
 from acdnet.io.scan import DIFFERENCE, REDUCED, SHORT_NOTICE, Provenance, to_stored
 from acdnet.io.slices import Change, Image, Slice
@@ -103,8 +103,10 @@ class PngWriter:
 
         notes = PngImagePlugin.PngInfo()
         notes.add_text("Comment", SHORT_NOTICE)
-        picture = PILImage.fromarray(stored.astype(np.uint16))
-        picture.save(self.folders[kind] / f"{number + 1:04d}.png", pnginfo=notes)
+        path = self.folders[kind] / f"{number + 1:04d}.png"
+        PILImage.fromarray(stored.astype(np.uint16)).save(path, pnginfo=notes)
+        if not np.array_equal(read_png(path)[0].astype(np.int64) + PNG_OFFSET, stored.astype(np.uint16)):
+            raise ResourceError(f"{path}: was written, but reads as something else")
 
     def close(self) -> list[Path]:
         return list(self.folders.values())
@@ -178,5 +180,9 @@ class ArrayWriter:
         self.folder.mkdir(parents=True, exist_ok=True)
         paths = [self.folder / f"{kind}.npy" for kind in (REDUCED, DIFFERENCE)]
         np.save(paths[0], self.after)
-        np.save(paths[1], (self.after.astype(np.float32) - self.scan.array).astype(np.float32))
+        difference = (self.after.astype(np.float32) - self.scan.array).astype(np.float32)
+        np.save(paths[1], difference)
+        for path, array in zip(paths, (self.after, difference), strict=True):
+            if not np.array_equal(map_array(path, MAX_ARRAY_BYTES), array, equal_nan=array.dtype.kind == "f"):
+                raise ResourceError(f"{path}: was written, but reads as something else")
         return paths
