@@ -69,12 +69,34 @@ def write_atomically(files: Mapping[Path, bytes]) -> None:
             staged[path] = _stage(path, data)
         for path, temporary in staged.items():
             temporary.replace(path)
-            _sync_directory(path.parent)
+            sync_folder(path.parent)
     except OSError as error:
         raise ResourceError(f"{path}: cannot write ({error.strerror})") from error
     finally:
         for temporary in staged.values():
             temporary.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder survive a power failure, where the system supports it."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(folder: Path) -> None:
+    """Make all files of a folder survive a power failure, before the folder takes its final name."""
+    for path in folder.rglob("*"):
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+    sync_folder(folder)
 
 
 @contextmanager
@@ -140,14 +162,3 @@ def _umask() -> int:
         return int(status.split("Umask:")[1].split()[0], 8)
     except (OSError, IndexError, ValueError):
         return _UMASK
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make a rename survive a power failure, where the system supports it."""
-    if os.name == "nt":
-        return
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -14,7 +14,7 @@ MAX_QUOTED = 200
 MAX_MESSAGE = 2000
 """Characters of a whole message, which may hold several paths and values."""
 TALKATIVE = ("pydicom", "nibabel", "nibabel.global", "PIL", "pylibjpeg", "openjpeg", "jpeg_ls")
-"""Loggers of libraries that read files: they quote tag values and print several lines per damaged file."""
+"""Libraries that read files and describe damage in warnings and logs of several lines."""
 
 
 def printable(text: str, limit: int = MAX_MESSAGE) -> str:
@@ -32,12 +32,18 @@ def quoted(value: object) -> str:
     return printable(text, MAX_QUOTED)
 
 
-def quiet_libraries() -> None:
-    """Keep the warnings of libraries off the terminal: a refusal is one line. `python -W` shows them all the same."""
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
+def quiet_readers() -> None:
+    """Suppress the warnings of libraries that read files: they quote tag values, which may identify a patient."""
     for name in TALKATIVE:
         logging.getLogger(name).setLevel(logging.CRITICAL)
+        warnings.filterwarnings("ignore", module=rf"{name}\b")
+
+
+def quiet_libraries() -> None:
+    """Keep all warnings off the terminal, so that a refusal is one line; `python -W` shows them all the same."""
+    quiet_readers()
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
 
 
 class Outlet:

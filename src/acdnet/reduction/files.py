@@ -21,7 +21,7 @@ import numpy as np
 from torch import OutOfMemoryError
 
 from acdnet import __version__
-from acdnet.errors import ResourceError
+from acdnet.errors import InputRefused, ResourceError
 from acdnet.files import locked, sha256, write_atomically
 from acdnet.io.scan import Provenance, Scan
 from acdnet.io.slices import Image, Mask, Slice
@@ -30,7 +30,7 @@ from acdnet.methods.method import Method
 from acdnet.methods.registry import get_method
 from acdnet.reduction.guard import check_finite
 from acdnet.reduction.masks import read_mask
-from acdnet.reduction.output import check_output, claim, partial_of, remove_if_unused
+from acdnet.reduction.output import check_output, claim, partial_of, publish, remove_if_unused
 from acdnet.reduction.parallel import in_parallel, worker_count
 from acdnet.reduction.scan_metal import find_scan_metal
 from acdnet.reduction.slice_report import PASSED, REDUCED, UNCHANGED, SliceReport
@@ -88,11 +88,18 @@ def run_job(scan: Scan, source: Path, out: Path, settings: Settings, progress: P
     out = out.absolute()
     check_output(source, out)
     method = get_method(settings.method, settings.device)
+    continued = partial_of(out).exists()
     partial = claim(partial_of(out))
     try:
         with locked(partial / ".lock"):
-            check_output(source, out)  # another process may have finished in the meantime
-            finished = _run(scan, out, partial, settings, method, progress)
+            try:
+                check_output(source, out)  # another process may have finished in the meantime
+                finished = _run(scan, out, partial, settings, method, progress)
+            except InputRefused:
+                shutil.rmtree(partial / "result", ignore_errors=True)
+                if not continued:  # slices of an earlier run may be of use with other settings
+                    shutil.rmtree(partial, ignore_errors=True)
+                raise
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         raise ResourceError(f"{out}: cannot write ({error.strerror or error})") from error
@@ -125,9 +132,7 @@ def _run(scan: Scan, out: Path, partial: Path, settings: Settings, method: Metho
     finished = Finished(out, [], [], scan.warnings, scan.skipped, scan.about, method.label, provenance)
     finished.weights, finished.spacing_mm = method.weights or method.name, spacing_mm
     _write(scan, masks, work, partial / "result", finished, progress)
-    if out.exists():
-        out.rmdir()
-    (partial / "result").replace(out)
+    publish(partial / "result", out)
     finished.files = [out / path.relative_to(partial / "result") for path in finished.files]
     return finished
 

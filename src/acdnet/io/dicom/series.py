@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,9 @@ import numpy as np
 
 from acdnet.errors import InputRefused, NeedsChoice, NoSlices
 from acdnet.files import leads_inside, sha256
+from acdnet.io.dicom.bounds import readable
 from acdnet.io.dicom.tags import check_complete, is_axial, number, plane_of, read_dataset, read_header, why_no_slice
+from acdnet.messages import printable, quoted
 
 UNEVEN = 0.02
 """Relative variation of the slice spacing that counts as uneven."""
@@ -72,7 +73,7 @@ def find_series(path: Path) -> SeriesIndex:
             continue
         key: tuple[str, ...] = ()
         try:
-            with _readable(file):
+            with readable(file):
                 key = _key(header)
                 check_complete(header, file)
                 part = _slice_file(header, file)
@@ -83,7 +84,7 @@ def find_series(path: Path) -> SeriesIndex:
     series = []
     for key, members in sorted(groups.items()):
         try:
-            with _readable(members[0][1].file):
+            with readable(members[0][1].file):
                 series.append(_series(key, members, skipped))
         except InputRefused as error:
             problems.append((_hash(key), error))
@@ -92,17 +93,6 @@ def find_series(path: Path) -> SeriesIndex:
 
 def _hash(key: tuple[str, ...]) -> str:
     return sha256("\0".join(key).encode(errors="replace"))
-
-
-@contextmanager
-def _readable(file: Path) -> Iterator[None]:
-    """Turn any exception from reading malformed tags into a refusal."""
-    try:
-        yield
-    except InputRefused:
-        raise
-    except (Exception, RecursionError) as error:
-        raise InputRefused(f"{file}: tags cannot be read ({type(error).__name__})") from error
 
 
 def choose(index: SeriesIndex, path: Path, wanted: int | None, any_plane: bool) -> Series:
@@ -151,10 +141,10 @@ def _slice_file(header: Any, file: Path) -> SliceFile:
     normal = np.cross(across, down)
     position = header.get("ImagePositionPatient")
     if position is None or len(position) != 3:
-        raise InputRefused(f"{file}: ImagePositionPatient is {position}; the position of a slice must be known")
+        raise InputRefused(f"{file}: ImagePositionPatient is {quoted(position)}; the position of a slice must be known")
     place = np.array([float(value) for value in position])
     if not np.isfinite(place).all():
-        raise InputRefused(f"{file}: ImagePositionPatient is {position}; it must be finite")
+        raise InputRefused(f"{file}: ImagePositionPatient is {quoted(position)}; it must be finite")
     tilt = float(np.degrees(np.arccos(np.clip(abs(normal[2]), 0.0, 1.0))))
     upwards = normal if normal[2] >= 0 else -normal  # mirrored slices also go from inferior to superior
     x, y, z = (float(value) for value in upwards)
@@ -191,16 +181,18 @@ def _series(key: tuple[str, ...], members: list[tuple[Any, SliceFile]], skipped:
 
 def _kernel(header: Any) -> str:
     value = header.get("ConvolutionKernel") or ""
-    return "/".join(str(part) for part in ([value] if isinstance(value, str) else value))[:16]
+    return printable("/".join(str(part) for part in ([value] if isinstance(value, str) else value)), 16)
 
 
 def check_not_ours(series: Series) -> None:
     """Refuse the output of this program."""
     file = series.slices[0].file
     header = read_header(file, must_be_dicom=True)
-    if "acdnet" not in str(header.get("DerivationDescription") or ""):
+    with readable(file):
+        ours = "acdnet" in str(header.get("DerivationDescription") or "")
+        codes = [str(item.get("CodeValue", "")) for item in header.get("DerivationCodeSequence") or () if ours]
+    if not ours:
         return
-    codes = [str(item.get("CodeValue", "")) for item in header.get("DerivationCodeSequence") or ()]
     if SUBTRACTION in codes:
         raise InputRefused(f"{file}: belongs to a difference series written by acdnet, not to a scan")
     raise InputRefused(f"{file}: belongs to a series written by acdnet; use the original instead")

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import logging
 import math
-import warnings
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited
-from acdnet.limits import MAX_DICOM_BYTES, check_pixel_mm, check_side
+from acdnet.io.dicom.bounds import HeaderFile, check_nesting, readable, shorten
+from acdnet.limits import MAX_DICOM_BYTES, MAX_TILT_DEGREES, check_pixel_mm, check_side
+from acdnet.messages import quiet_readers, quoted
 
 CT_STORAGE = "1.2.840.10008.5.1.4.1.1.2"
 ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")
 DIRECTORY = "1.2.840.10008.1.3.10"
 IMPLICIT, EXPLICIT = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
 """Transfer syntaxes for writing."""
-DEFLATED, BIG_ENDIAN = "1.2.840.10008.1.2.1.99", "1.2.840.10008.1.2.2"
-MIN_AXIAL = math.cos(math.radians(35.0))
-"""A gantry tilts by at most 30 degrees; steeper planes are not axial."""
+BIG_ENDIAN = "1.2.840.10008.1.2.2"
+PIXEL_DATA = 0x7FE00010
+MIN_AXIAL = math.cos(math.radians(MAX_TILT_DEGREES))
 HU_TYPES = ("HU", "HU_MOD", "US")
 """Some programs write US (unspecified) for HU."""
+BITS_ALLOCATED, MIN_BITS = (8, 16, 32), 8
+"""Sizes of a pixel, and the fewest bits of it that can hold an image in HU."""
 UNIT_ERROR = 1e-3
 """Tolerance for the length of direction vectors and their right angle."""
 REQUIRED = (
@@ -50,7 +52,7 @@ def read_header(file: Path, must_be_dicom: bool) -> Any:
     """Read the tags without the pixels; return None for a file that is not DICOM, unless it must be."""
     import pydicom
 
-    _silence_pydicom()
+    quiet_readers()
     try:
         with file.open("rb") as stream:
             magic = stream.read(132)[128:]
@@ -61,32 +63,23 @@ def read_header(file: Path, must_be_dicom: bool) -> Any:
             raise InputRefused(f"{file}: is not a DICOM file, and its name does not end in .nii, .nii.gz, .npy or .png")
         return None
     try:
-        meta = pydicom.filereader.read_file_meta_info(file)
-        syntax = str(meta.get("TransferSyntaxUID", ""))
-        if syntax == DEFLATED:
-            raise InputRefused(
-                f"{file}: is deflated (TransferSyntaxUID); convert it to an uncompressed transfer syntax"
-            )
-        if syntax == BIG_ENDIAN:
+        with HeaderFile(file) as stream:
+            header = pydicom.dcmread(stream, stop_before_pixels=True)
+        if str(header.file_meta.get("TransferSyntaxUID", "")) == BIG_ENDIAN:
             raise InputRefused(
                 f"{file}: is big-endian (TransferSyntaxUID), which is retired; convert it to little-endian"
             )
-        header = pydicom.dcmread(file, stop_before_pixels=True)
-        if str(meta.get("MediaStorageSOPClassUID", "")) == DIRECTORY:
+        check_nesting(header, file)
+        shorten(header)
+        if str(header.file_meta.get("MediaStorageSOPClassUID", "")) == DIRECTORY:
             header.SOPClassUID = DIRECTORY  # a DICOMDIR has its class in the file meta information only
         if not header.get("SOPClassUID"):
             raise InputRefused(f"{file}: has no SOPClassUID; its header is truncated or damaged")
         return header
-    except InputRefused:
+    except (InputRefused, MemoryError):
         raise
     except (Exception, RecursionError) as error:
         raise InputRefused(f"{file}: is a DICOM file, but cannot be read ({type(error).__name__})") from error
-
-
-def _silence_pydicom() -> None:
-    """Suppress the warnings of pydicom: they quote tag values, which may identify a patient."""
-    logging.getLogger("pydicom").setLevel(logging.CRITICAL)
-    warnings.filterwarnings("ignore", module="pydicom")
 
 
 def read_dataset(file: Path) -> tuple[Any, bytes]:
@@ -95,7 +88,10 @@ def read_dataset(file: Path) -> tuple[Any, bytes]:
 
     data = read_limited(file, MAX_DICOM_BYTES)
     read_header(file, must_be_dicom=True)
-    return pydicom.dcmread(BytesIO(data)), data
+    with readable(file):
+        dataset = pydicom.dcmread(BytesIO(data))
+    check_nesting(dataset, file, after=PIXEL_DATA)
+    return dataset, data
 
 
 def why_no_slice(header: Any) -> str:
@@ -115,16 +111,24 @@ def why_no_slice(header: Any) -> str:
     return ""
 
 
+def _refuse(file: Path, dataset: Any, tag: str, why: str) -> NoReturn:
+    raise InputRefused(f"{file}: {tag} is {quoted(dataset.get(tag))}; {why}")
+
+
 def plane_of(header: Any, file: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return the directions of rows and columns; refuse a missing or impossible orientation."""
     plane = header.get("ImageOrientationPatient")
     if plane is None or len(plane) != 6:
-        raise InputRefused(f"{file}: ImageOrientationPatient is {plane}; the orientation of a slice must be known")
+        raise InputRefused(
+            f"{file}: ImageOrientationPatient is {quoted(plane)}; the orientation of a slice must be known"
+        )
     values = np.array([float(value) for value in plane])
     across, down = values[:3], values[3:]
     lengths = np.array([across @ across, down @ down, 1 + across @ down])
     if not (np.isfinite(values).all() and np.abs(lengths - 1).max() <= UNIT_ERROR):
-        raise InputRefused(f"{file}: ImageOrientationPatient is {plane}; two perpendicular unit vectors are needed")
+        raise InputRefused(
+            f"{file}: ImageOrientationPatient is {quoted(plane)}; two perpendicular unit vectors are needed"
+        )
     return across, down
 
 
@@ -138,8 +142,7 @@ def check_slice(dataset: Any, file: Path, any_plane: bool = False) -> None:
     if reason := why_no_slice(dataset):
         raise InputRefused(f"{file}: is not a CT slice ({reason})")
     if not is_axial(*plane_of(dataset, file)) and not any_plane:
-        plane = dataset.ImageOrientationPatient
-        raise InputRefused(f"{file}: ImageOrientationPatient is {plane}; the slice is not axial")
+        _refuse(file, dataset, "ImageOrientationPatient", "the slice is not axial")
     rows, columns = number(dataset, "Rows", file), number(dataset, "Columns", file)
     check_side((int(rows), int(columns)), f"{file}: Rows x Columns")
     photometric = str(dataset.get("PhotometricInterpretation", ""))
@@ -148,18 +151,32 @@ def check_slice(dataset: Any, file: Path, any_plane: bool = False) -> None:
     if int(dataset.get("NumberOfFrames") or 1) != 1:
         raise InputRefused(f"{file}: has several frames (NumberOfFrames); convert it to single frames")
     if not 0 < number(dataset, "RescaleSlope", file) <= 1e3:
-        raise InputRefused(f"{file}: RescaleSlope is {dataset.RescaleSlope}; it must be positive and at most 1000")
+        raise InputRefused(
+            f"{file}: RescaleSlope is {quoted(dataset.RescaleSlope)}; it must be positive and at most 1000"
+        )
     number(dataset, "RescaleIntercept", file)
-    if (kind := str(dataset.get("RescaleType") or "HU")) not in HU_TYPES:
-        raise InputRefused(f"{file}: RescaleType is {kind}; only HU is supported")
+    if str(dataset.get("RescaleType") or "HU") not in HU_TYPES:
+        _refuse(file, dataset, "RescaleType", "only HU is supported")
+    _check_bits(dataset, file)
     if int(dataset.get("HighBit", -1)) != int(dataset.get("BitsStored", 0)) - 1:
-        raise InputRefused(f"{file}: HighBit is {dataset.get('HighBit')}; it must be BitsStored - 1")
+        _refuse(file, dataset, "HighBit", "it must be BitsStored - 1")
     spacing = dataset.get("PixelSpacing")
     if spacing is None or len(spacing) != 2:
-        raise InputRefused(f"{file}: PixelSpacing is {spacing}; row and column spacing are needed")
+        _refuse(file, dataset, "PixelSpacing", "row and column spacing are needed")
     check_pixel_mm(tuple(float(mm) for mm in spacing), f"{file}: PixelSpacing")
     if "PixelData" not in dataset:
         raise InputRefused(f"{file}: has no PixelData")
+
+
+def _check_bits(dataset: Any, file: Path) -> None:
+    """Refuse pixels of an impossible type."""
+    allocated, stored = number(dataset, "BitsAllocated", file), number(dataset, "BitsStored", file)
+    if allocated not in BITS_ALLOCATED:
+        _refuse(file, dataset, "BitsAllocated", "it must be 8, 16 or 32")
+    if not MIN_BITS <= stored <= allocated or stored != int(stored):
+        _refuse(file, dataset, "BitsStored", f"it must be between {MIN_BITS} and BitsAllocated")
+    if number(dataset, "PixelRepresentation", file) not in (0, 1):
+        _refuse(file, dataset, "PixelRepresentation", "it must be 0 or 1")
 
 
 def check_complete(header: Any, file: Path) -> None:
@@ -175,7 +192,7 @@ def number(dataset: Any, tag: str, file: Path) -> float:
     try:
         result = float(value)
     except (TypeError, ValueError):
-        raise InputRefused(f"{file}: {tag} is {value!r}; a number is needed") from None
+        raise InputRefused(f"{file}: {tag} is {quoted(repr(value))}; a number is needed") from None
     if not math.isfinite(result):
         raise InputRefused(f"{file}: {tag} is {result}; it must be finite")
     return result
