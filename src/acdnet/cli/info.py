@@ -107,12 +107,10 @@ def _model(path: Path) -> list[str]:
 
 
 def _result(path: Path) -> list[str]:
-    import json
+    from acdnet.parse import read_json
 
-    from acdnet.files import read_limited
-
+    report = read_json(path / "report.json", 256 * 2**20)
     try:
-        report = json.loads(read_limited(path / "report.json", 256 * 2**20))
         if "counts" in report:
             counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
             return [f"result of acdnet reduce by {report['method']}: {counts}", f"  {report['notice']}"]

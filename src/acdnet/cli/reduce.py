@@ -34,7 +34,7 @@ def reduce(
     pixel_mm: Annotated[float | None, typer.Option(help="Pixel size in mm, for PNG and .npy.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = "auto",
     workers: Annotated[
-        int, typer.Option(min=0, help="Slices in parallel, one core each; 0 uses all cores, at most 8.")
+        int, typer.Option(min=0, max=256, help="Slices in parallel, one core each; 0 uses all cores, at most 8.")
     ] = 0,
     accept_non_axial: Annotated[bool, typer.Option("--accept-non-axial", help="Accept non-axial slices.")] = False,
     accept_lossy: Annotated[bool, typer.Option("--accept-lossy", help="Accept lossy compression.")] = False,

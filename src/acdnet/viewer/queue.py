@@ -124,7 +124,7 @@ class Queue(threading.Thread):
     def _reason(self, code: int, stalled: bool) -> str:
         """Say why a worker ended without a message."""
         if stalled:
-            return f"stopped, because it made no progress for {self.jobs.limits.stalled_seconds / 60:g} minutes"
+            return f"stopped, because it made no progress for {self.jobs.limits.stalled_seconds / 60:.3g} minutes"
         if code == -getattr(signal, "SIGKILL", 0):
             return "the system stopped the worker, perhaps because the memory was full"
         return f"the worker exited with code {code}"
