@@ -1,9 +1,11 @@
 """The kinds of damaged input."""
 
 import random
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.fuzz import dicom, texts, volumes
+from tests.fuzz import dicom, requests, results, texts, volumes
 from tests.fuzz.run import CODES, Make, judge
 
 KINDS: dict[str, Make] = {
@@ -17,6 +19,11 @@ KINDS: dict[str, Make] = {
     "toml": texts.toml,
     "checkpoint": texts.checkpoint,
 }
+VIEWER: dict[str, Callable[[int, int, Path], Counter[str]]] = {
+    "requests": requests.requests,
+    "results": results.results,
+}
+"""Kinds of input for the viewer: count, seed and folder give how the inputs ended; a wrong end is an AssertionError."""
 
 
 def warm_up(folder: Path) -> None:
