@@ -1,5 +1,6 @@
 """F78: every answer carries the headers that restrict what a browser does with it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,24 @@ def test_f78_all_answers(method: str, path: str, code: int, reduced_by_li: Path,
     assert "patient" not in answer.text
     for name, value in (HEADERS | {"Cache-Control": "no-store"}).items():
         assert answer.headers.get_list(name) == [value], name
+
+
+def test_a_folder_that_is_gone(jobs: Jobs) -> None:
+    client = TestClient(make_app(TOKEN, {}, jobs, port=PORT), f"http://127.0.0.1:{PORT}")
+    new = {"files": 1, "kind": "dicom"}
+    name = client.post(f"{API}/jobs", json=new).json()["id"]
+    shutil.rmtree(jobs.folder)
+    for answer in (
+        client.post(f"{API}/jobs", json=new),
+        client.put(f"{API}/jobs/{name}/files/0", content=b"x"),
+    ):
+        assert answer.status_code == 507
+        assert "No such file" in answer.json()["error"]
+        assert str(jobs.folder) not in answer.text
+    assert client.delete(f"{API}/jobs/{name}").status_code == 200
+    assert client.get(f"{API}/jobs").json() == []
+    jobs.folder.mkdir()
+    assert client.post(f"{API}/jobs", json=new).status_code == 200
 
 
 def test_what_never_changes_may_be_kept(jobs: Jobs) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from acdnet.config import ACDNetConfig
 from acdnet.errors import InputRefused
+from acdnet.messages import printable
 from acdnet.weights.shipped import find_model
 
 
@@ -23,7 +24,7 @@ def info(
 
     console = Console(highlight=False, soft_wrap=True, markup=False)
     for line in describe(path):
-        console.print(line)
+        console.print(printable(line))
 
 
 def describe(path: Path) -> list[str]:

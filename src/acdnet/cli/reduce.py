@@ -10,6 +10,7 @@ import typer
 
 from acdnet.cli.paths import relative
 from acdnet.errors import InputRefused
+from acdnet.messages import printable
 from acdnet.methods.registry import check_method, method_help
 
 INTERRUPTED = 130
@@ -61,9 +62,10 @@ def reduce(
         console.print("continuing an earlier run")
     with console.status("reading"):
         scan = open_scan(source, Opening(series, pixel_mm, accept_non_axial, accept_lossy))
-    console.print(f"input: {scan.kind}, {', '.join(v for k, v in scan.about.items() if not k.endswith('sha256'))}")
+    about = ", ".join(text for name, text in scan.about.items() if not name.endswith("sha256"))
+    console.print(f"input: {scan.kind}, {printable(about)}")
     for text in scan.warnings:
-        console.print(f"note: {text}", style="yellow")
+        console.print(f"note: {printable(text)}", style="yellow")
 
     from acdnet.fast.malloc import keep_freed_memory
     from acdnet.reduction.files import Settings, run_job
@@ -77,7 +79,7 @@ def reduce(
         console.print("interrupted; repeat the command to continue", style="yellow")
         raise typer.Exit(INTERRUPTED) from None
     for text in scan.warnings[printed:]:
-        console.print(f"note: {text}", style="yellow")
+        console.print(f"note: {printable(text)}", style="yellow")
     _summarise(finished, console)
     if not finished.complete:
         raise typer.Exit(DONE_IN_PART)

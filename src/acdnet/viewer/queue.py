@@ -68,7 +68,8 @@ class Queue(threading.Thread):
             try:
                 self._run_job(job)
             except Exception as error:
-                self.jobs.change(job, state=FAILED, message=f"could not be started ({error})")
+                reason = getattr(error, "strerror", None) or type(error).__name__
+                self.jobs.change(job, state=FAILED, message=f"could not be started ({reason})")
 
     def _next(self) -> Job | None:
         with self.jobs.lock:
