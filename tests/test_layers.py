@@ -11,18 +11,20 @@ import pytest
 import acdnet
 
 SOURCE = Path(acdnet.__file__).parent
-VOCABULARY = {"errors", "messages", "units", "files", "config", "figures", "limits"}
+VOCABULARY = {"errors", "messages", "npy", "parse", "units", "files", "config", "figures", "limits"}
 """Loose files that every room may import, but for `model`."""
 MAY_IMPORT = {
     "messages": set[str](),
     "errors": {"messages"},
+    "npy": {"errors", "messages"},
+    "parse": {"errors", "files", "messages"},
     "units": set[str](),
     "files": {"errors"},
     "config": {"errors"},
     "limits": {"errors"},
     "figures": {"files"},
     "model": {"config", "units"},
-    "fast": {"model", "errors"},
+    "fast": {"model", "errors", "messages"},
     "physics": {"fast", *VOCABULARY},
     "methods.learned": {"physics", "config", "units"},
     "weights": {"model", "fast", "physics", "methods.learned", *VOCABULARY},

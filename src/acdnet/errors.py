@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from acdnet.messages import printable
+from acdnet.messages import printable, quoted
 
 
 class AcdnetError(Exception):
@@ -85,4 +85,4 @@ def check_limits(settings: object, limits: Mapping[str, tuple[float, float]], se
     for name, (low, high) in limits.items():
         value = getattr(settings, name)
         if not low <= value <= high:
-            raise ConfigError(f"{section}{name} is {value}; it must be between {low} and {high}")
+            raise ConfigError(f"{section}{name} is {quoted(value)}; it must be between {low} and {high}")

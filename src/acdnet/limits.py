@@ -18,6 +18,8 @@ MAX_VOLUME_BYTES = 2 * 2**30
 """Uncompressed size of a NIfTI volume."""
 PIXEL_MM = (0.05, 5.0)
 """Plausible pixel sizes of CT."""
+MAX_TILT_DEGREES = 35.0
+"""A gantry tilts by at most 30 degrees; slices that are tilted more are not axial."""
 MAX_METAL_SHARE = 0.5
 """Share of a slice that can be metal; a mask with more is probably inverted."""
 

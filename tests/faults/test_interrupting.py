@@ -139,3 +139,24 @@ def test_f49_ctrl_c(tmp_path: Path) -> None:
     assert "Traceback" not in errors
     assert not (tmp_path / "out").exists()
     assert list((tmp_path / ".out.partial").rglob("*.npz"))
+
+
+@pytest.mark.parametrize("module", ["acdnet.cli.app", "typer", "acdnet.cli.view", "acdnet.viewer.serve", "uvicorn"])
+def test_f49_ctrl_c_in_the_first_second(module: str, tmp_path: Path) -> None:
+    """Ctrl-C while a module is being imported."""
+    finder = f"""
+import signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            signal.raise_signal(signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Finder())
+from acdnet.cli import main
+sys.argv[1:] = ["serve", "--no-browser", "--folder", {str(tmp_path / "jobs")!r}]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", finder], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 130, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not [*tmp_path.rglob(".lock")]

@@ -2,74 +2,25 @@
 
 import re
 import resource
-import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from acdnet.viewer.app import make_app
-from acdnet.viewer.connections import ConnectionLimits, connection_limits, make_server
+from acdnet.viewer.connections import ConnectionLimits, connection_limits
 from acdnet.viewer.headers import HEADERS
 from acdnet.viewer.jobs import Jobs
-from acdnet.viewer.serve import listen
 from tests.viewer.server import TOKEN, until
+from tests.viewer.sockets import Address, rest_of, serving
 
 SHORT = ConnectionLimits(20, header_seconds=0.4, body_seconds=0.4, body_bytes=10, send_seconds=0.4)
 MANY = 300
 FILES = 256
 """Open files that macOS allows a process."""
-
-
-class Address:
-    """Where a server listens."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-
-    def connect(self, sent: bytes = b"") -> socket.socket:
-        opened = socket.create_connection(("127.0.0.1", self.port), 5)
-        opened.sendall(sent)
-        return opened
-
-    def head(self, request: str, *headers: str) -> bytes:
-        """Return the header of a request with the token."""
-        method, path = request.split()
-        lines = (f"{method} /{TOKEN}/{path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", *headers)
-        return "".join(f"{line}\r\n" for line in (*lines, "")).encode()
-
-    def serves(self, token: str = TOKEN) -> bool:
-        with self.connect(self.head("GET api/start").replace(TOKEN.encode(), token.encode())) as opened:
-            return opened.recv(12) == b"HTTP/1.1 200"
-
-
-def rest_of(opened: socket.socket) -> bytes:
-    """Return what a server sends until it closes the connection."""
-    data = b""
-    try:
-        while part := opened.recv(2**16):
-            data += part
-    except ConnectionResetError:
-        pass
-    return data
-
-
-@contextmanager
-def serving(limits: ConnectionLimits, jobs: Jobs | None = None) -> Iterator[Address]:
-    with listen(0) as listening:
-        port = listening.getsockname()[1]
-        server = make_server(make_app(TOKEN, {}, jobs, port=port), limits)
-        thread = threading.Thread(target=server.run, args=([listening],))
-        thread.start()
-        until(lambda: server.started)
-        yield Address(port)
-        server.should_exit = True
-        thread.join()
 
 
 @pytest.fixture

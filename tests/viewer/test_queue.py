@@ -17,7 +17,13 @@ from tests.viewer.server import API, client_of, ended, files, submit
 
 BASE = f"{API}/jobs"
 CORONAL = {"ImageOrientationPatient": [1, 0, 0, 0, 0, -1]}
-OTHER = {"SeriesInstanceUID": "1.2.3.4", "SeriesNumber": 7, "SeriesDescription": "Secret Person"}
+OTHER = {
+    "SeriesInstanceUID": "1.2.3.4",
+    "SeriesNumber": 7,
+    "SeriesDescription": "Secret Person",
+    "PatientName": "Secret^Person",
+    "ConvolutionKernel": "Secret",
+}
 LOSSY = {"LossyImageCompression": "01", "LossyImageCompressionRatio": "9", "LossyImageCompressionMethod": "ISO_15444_1"}
 
 

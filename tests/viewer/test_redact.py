@@ -6,7 +6,7 @@ import pydicom
 import pytest
 
 from acdnet.viewer.job import UPLOAD
-from acdnet.viewer.redact import redact
+from acdnet.viewer.redact import Redaction
 from tests.reduction.make import series
 
 
@@ -30,7 +30,7 @@ def job(folder: Path, **tags: object) -> Path:
 )
 def test_f73_names_of_any_length(name: str, text: str, left: str, tmp_path: Path) -> None:
     folder = job(tmp_path, PatientName=name, PatientID="", SpecificCharacterSet="ISO_IR 192")
-    assert redact(text, folder) == left
+    assert Redaction(folder)(text) == left
 
 
 @pytest.mark.parametrize("stored", ["19700201", "1970.02.01", "01.02.1970"])
@@ -44,7 +44,7 @@ def test_f73_names_of_any_length(name: str, text: str, left: str, tmp_path: Path
 def test_f73_dates_of_birth_in_other_forms(stored: str, written: str, tmp_path: Path) -> None:
     with pydicom.config.disable_value_validation():
         folder = job(tmp_path, PatientBirthDate=stored, PatientName="", PatientID="")
-    assert redact(f"born {written}: refused, 19700202, 2.1.1971", folder) == "born ...: refused, 19700202, 2.1.1971"
+    assert Redaction(folder)(f"born {written}: refused, 19700202, 2.1.1971") == "born ...: refused, 19700202, 2.1.1971"
 
 
 def test_f70_names_in_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_f70_names_in_files_that_cannot_be_read(tmp_path: Path) -> None:
     for n, data in enumerate(files, 1):
         (tmp_path / UPLOAD / f"{n:05d}").write_bytes(data)
     text = "quotes EXPLIC, implicit, BigEnd, unknown and overlong"
-    assert redact(text, tmp_path) == "quotes ..., ..., ..., ... and ..."
+    assert Redaction(tmp_path)(text) == "quotes ..., ..., ..., ... and ..."
 
 
 def test_f70_names_in_sequences(tmp_path: Path) -> None:
@@ -73,10 +73,10 @@ def test_f70_names_in_sequences(tmp_path: Path) -> None:
     item.PatientName, item.PatientID = "Hidden^Inside", "Code-77"
     dataset.ReferencedPatientSequence = [item]
     dataset.save_as(file)
-    assert redact("Hidden, inside, outer, CODE-77", folder) == "..., ..., ..., ..."
+    assert Redaction(folder)("Hidden, inside, outer, CODE-77") == "..., ..., ..., ..."
 
 
 def test_f70_hostile_tags_become_printable(tmp_path: Path) -> None:
-    text = redact(f"{tmp_path}/{UPLOAD}/00001: is \x1b[31mred\x07 \ud800 {'x' * 10**6}", job(tmp_path))
+    text = Redaction(job(tmp_path))(f"{tmp_path}/{UPLOAD}/00001: is \x1b[31mred\x07 \ud800 {'x' * 10**6}")
     assert text.startswith("file 00001: is \\x1b[31mred\\x07 \\ud800 xxx")
     assert len(text) <= 2000

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pydicom
 import pytest
 
 from acdnet.errors import InputRefused
@@ -87,6 +88,32 @@ def test_impossible_values_in_a_report_are_refused(copied: Path, name: str, valu
     change_report(copied, **{name: json.loads(value)})
     with pytest.raises(InputRefused, match=r"report\.json"):
         open_result(copied)
+
+
+@pytest.mark.parametrize("value", [[10**400, 1], [1, 1e300], [1e-300, 1], [[[[]]], 1], [1, 10**14]])
+def test_f75_a_spacing_that_is_none(copied: Path, value: Any) -> None:
+    change_report(copied, spacing_mm=value)
+    viewed = run("view", copied)
+    assert viewed.code == 3
+    assert len(viewed.text.splitlines()) == 1
+    assert "report.json" in viewed.text
+
+
+def test_f75_deep_nesting_in_a_report(copied: Path) -> None:
+    report = (copied / "report.json").read_text()
+    for text in ('{"new": ' + "[" * 900 + "]" * 900 + "," + report.lstrip()[1:], "[" * 10**6):
+        (copied / "report.json").write_text(text)
+        with pytest.raises(InputRefused, match="is not valid JSON"):
+            open_result(copied)
+
+
+def test_f75_a_pixel_size_that_no_scanner_has(copied: Path) -> None:
+    path = copied / "reduced/0002.dcm"
+    dataset = pydicom.dcmread(path)
+    dataset.PixelSpacing = [1e-300, 1e300]
+    dataset.save_as(path)
+    with pytest.raises(InputRefused, match="pixel size of slice 2 is 1e-300"):
+        open_result(copied).plane(1)
 
 
 @pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity"])

@@ -1,5 +1,16 @@
 """The command line, one file per verb. Verbs import what they need when they run, so that `--help` is quick."""
 
-from acdnet.cli.app import main
+import sys
 
-__all__ = ["main"]
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C ends it without a traceback, also while it is being imported."""
+    try:
+        from acdnet.cli.app import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

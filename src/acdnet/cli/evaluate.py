@@ -20,9 +20,11 @@ def evaluate(
         str, typer.Option(help=f"Comma-separated: {method_help(with_input=True)}.")
     ] = "input,li,nmar,acdnet",
     split: Annotated[str, typer.Option(help="Comma-separated splits; by default all.")] = "",
-    pairs: Annotated[int, typer.Option(min=0, help="Evaluate at most N pairs, drawn at random; 0 evaluates all.")] = 0,
+    pairs: Annotated[
+        int, typer.Option(min=0, max=10**9, help="Evaluate at most N pairs, drawn at random; 0 evaluates all.")
+    ] = 0,
     lesions: Annotated[
-        int, typer.Option(min=0, help="Number of pairs in which the retention of small lesions is measured.")
+        int, typer.Option(min=0, max=10**9, help="Number of pairs in which the retention of small lesions is measured.")
     ] = 8,
     seen_patients: Annotated[
         bool, typer.Option("--seen-patients", help="Allow models to be scored on patients of their training.")

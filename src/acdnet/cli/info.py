@@ -9,6 +9,7 @@ import typer
 
 from acdnet.config import ACDNetConfig
 from acdnet.errors import InputRefused
+from acdnet.messages import printable
 from acdnet.weights.shipped import find_model
 
 
@@ -23,7 +24,7 @@ def info(
 
     console = Console(highlight=False, soft_wrap=True, markup=False)
     for line in describe(path):
-        console.print(line)
+        console.print(printable(line))
 
 
 def describe(path: Path) -> list[str]:
@@ -107,12 +108,10 @@ def _model(path: Path) -> list[str]:
 
 
 def _result(path: Path) -> list[str]:
-    import json
+    from acdnet.parse import read_json
 
-    from acdnet.files import read_limited
-
+    report = read_json(path / "report.json", 256 * 2**20)
     try:
-        report = json.loads(read_limited(path / "report.json", 256 * 2**20))
         if "counts" in report:
             counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
             return [f"result of acdnet reduce by {report['method']}: {counts}", f"  {report['notice']}"]

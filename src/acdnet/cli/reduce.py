@@ -10,6 +10,7 @@ import typer
 
 from acdnet.cli.paths import relative
 from acdnet.errors import ConfigError, InputRefused
+from acdnet.messages import printable
 from acdnet.methods.registry import check_method, method_help
 
 INTERRUPTED = 130
@@ -42,7 +43,7 @@ def reduce(
     pixel_mm: Annotated[float | None, typer.Option(help="Pixel size in mm, for PNG and .npy.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = "auto",
     workers: Annotated[
-        int, typer.Option(min=0, help="Slices in parallel, one core each; 0 uses all cores, at most 8.")
+        int, typer.Option(min=0, max=256, help="Slices in parallel, one core each; 0 uses all cores, at most 8.")
     ] = 0,
     accept_non_axial: Annotated[bool, typer.Option("--accept-non-axial", help="Accept non-axial slices.")] = False,
     accept_lossy: Annotated[bool, typer.Option("--accept-lossy", help="Accept lossy compression.")] = False,
@@ -70,9 +71,10 @@ def reduce(
         console.print("continuing an earlier run")
     with console.status("reading"):
         scan = open_scan(source, Opening(series, pixel_mm, accept_non_axial, accept_lossy))
-    console.print(f"input: {scan.kind}, {', '.join(v for k, v in scan.about.items() if not k.endswith('sha256'))}")
+    about = ", ".join(text for name, text in scan.about.items() if not name.endswith("sha256"))
+    console.print(f"input: {scan.kind}, {printable(about)}")
     for text in scan.warnings:
-        console.print(f"note: {text}", style="yellow")
+        console.print(f"note: {printable(text)}", style="yellow")
 
     from acdnet.fast.malloc import keep_freed_memory
     from acdnet.reduction.files import run_job
@@ -87,7 +89,7 @@ def reduce(
         console.print("interrupted; repeat the command to continue", style="yellow")
         raise typer.Exit(INTERRUPTED) from None
     for text in scan.warnings[printed:]:
-        console.print(f"note: {text}", style="yellow")
+        console.print(f"note: {printable(text)}", style="yellow")
     _summarise(finished, console)
     if not finished.complete:
         raise typer.Exit(DONE_IN_PART)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from acdnet.data.slices import SliceRef, Source
 
 PHANTOMS = 60
+MOST_SLICES, MOST_WORKERS = 100_000, 256
 WITH_SLAB = f"With --slab: {', '.join(SOLIDS)}."
 
 
@@ -31,11 +32,15 @@ def simulate(
     split: Annotated[str, typer.Option(help="Comma-separated splits; by default all.")] = "",
     exclude: Annotated[str, typer.Option(help="Patients to exclude, comma-separated: PATIENT or PATIENT@SPLIT.")] = "",
     slices: Annotated[
-        int, typer.Option(min=0, help=f"At most N evenly spaced slices; 0 uses all, or {PHANTOMS} phantoms.")
+        int,
+        typer.Option(
+            min=0, max=MOST_SLICES, help=f"At most N evenly spaced slices; 0 uses all, or {PHANTOMS} phantoms."
+        ),
     ] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     workers: Annotated[
-        int, typer.Option(min=0, help="Processes; 0 uses one per core. The result does not depend on it.")
+        int,
+        typer.Option(min=0, max=MOST_WORKERS, help="Processes; 0 uses one per core. The result does not depend on it."),
     ] = 0,
     size: Annotated[int, typer.Option(help="Side of the images in pixels.")] = 416,
     implants: Annotated[

@@ -16,6 +16,8 @@ from acdnet.data.benchmark import LIST, list_name, read_clean_sinogram, read_ima
 from acdnet.data.store import MANIFEST, Pair, Store
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
+from acdnet.limits import MAX_ARRAY_BYTES
+from acdnet.npy import map_array
 from acdnet.units import Image
 
 MASKS = "masks.npy"
@@ -196,10 +198,7 @@ def _masks_of(gt: Path) -> list[int]:
 
 @lru_cache(maxsize=4)
 def _read_masks(path: Path) -> NDArray[np.uint8]:
-    try:
-        masks = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputRefused(f"{path}: cannot be read as .npy ({error})") from error
+    masks = map_array(path, MAX_ARRAY_BYTES)
     if masks.ndim != 3 or masks.dtype.kind not in "bu":
         raise InputRefused(f"{path}: contains {masks.dtype} of shape {masks.shape}; H x W x n of 0 and 1 are needed")
     return np.asarray(masks, np.uint8)

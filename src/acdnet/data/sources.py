@@ -19,6 +19,7 @@ from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
 from acdnet.io.arrays import read_png
 from acdnet.io.nifti import axial_view, is_nifti, open_nifti, spacings, whole
+from acdnet.io.nifti_checks import check_geometry
 from acdnet.io.slices import Slice
 
 INDEX = "index.csv"
@@ -199,6 +200,7 @@ def nifti_slices(volumes: list[Path]) -> list[SliceRef]:
     slices = []
     for path, patient in patients.items():
         volume, axes = open_nifti(path)
+        check_geometry(path, volume.affine)
         step = spacings(volume, axes)[0]
         for k in range(volume.shape[axes[2][0]]):
             read = partial(_read_nifti, path, k)

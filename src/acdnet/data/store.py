@@ -17,7 +17,6 @@ c / 4096 - 1.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -31,6 +30,7 @@ from safetensors.numpy import save
 
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited, sha256
+from acdnet.parse import read_json
 from acdnet.physics.scanner import Simulation
 from acdnet.units import Image, Mask
 
@@ -199,10 +199,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if folder.is_dir() and not path.exists():
         raise InputRefused(f"{folder}: has no {MANIFEST}; it is no store, or acdnet simulate has not finished")
-    try:
-        manifest = json.loads(read_limited(path, LARGEST_MANIFEST))
-    except (ValueError, RecursionError) as error:
-        raise InputRefused(f"{path}: is not valid JSON ({error})") from error
+    manifest = read_json(path, LARGEST_MANIFEST)
     if (
         not isinstance(manifest, dict)
         or manifest.get("format") != FORMAT

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acdnet.errors import InputRefused
+from acdnet.errors import InputRefused, ResourceError
 from acdnet.files import leads_inside, read_limited
 from acdnet.io.scan import DIFFERENCE, REDUCED, SHORT_NOTICE, Provenance, to_stored
 from acdnet.io.slices import Change, Image, Slice
 from acdnet.limits import MAX_ARRAY_BYTES, MAX_PNG_BYTES, check_side
+from acdnet.messages import quiet_readers, quoted
+from acdnet.npy import map_array
 
 PNG_OFFSET = 32768
 """16-bit PNGs store HU + 32768."""
@@ -26,6 +28,7 @@ def read_png(path: Path) -> tuple[Image, bytes]:
     """Read a slice in HU from a 16-bit greyscale PNG; return it and the bytes of the file."""
     from PIL import Image as PILImage
 
+    quiet_readers()
     data = read_limited(path, MAX_PNG_BYTES)
     try:
         with PILImage.open(BytesIO(data), formats=("PNG",)) as picture:
@@ -34,8 +37,10 @@ def read_png(path: Path) -> tuple[Image, bytes]:
                 raise InputRefused(f"{path}: has mode {picture.mode}; a 16-bit greyscale PNG is needed")
             check_side((height, width), str(path))
             stored = np.asarray(picture, dtype=np.int64)
-    except (OSError, ValueError, SyntaxError, PILImage.DecompressionBombError) as error:
-        raise InputRefused(f"{path}: is not a readable PNG ({error})") from error
+    except (InputRefused, MemoryError):
+        raise
+    except Exception as error:
+        raise InputRefused(f"{path}: is not a readable PNG ({quoted(error)})") from error
     return (stored - PNG_OFFSET).astype(np.float32), data
 
 
@@ -98,8 +103,10 @@ class PngWriter:
 
         notes = PngImagePlugin.PngInfo()
         notes.add_text("Comment", SHORT_NOTICE)
-        picture = PILImage.fromarray(stored.astype(np.uint16))
-        picture.save(self.folders[kind] / f"{number + 1:04d}.png", pnginfo=notes)
+        path = self.folders[kind] / f"{number + 1:04d}.png"
+        PILImage.fromarray(stored.astype(np.uint16)).save(path, pnginfo=notes)
+        if not np.array_equal(read_png(path)[0].astype(np.int64) + PNG_OFFSET, stored.astype(np.uint16)):
+            raise ResourceError(f"{path}: was written, but reads as something else")
 
     def close(self) -> list[Path]:
         return list(self.folders.values())
@@ -128,17 +135,7 @@ class ArrayScan:
     @classmethod
     def open(cls, path: Path, spacing_mm: tuple[float, ...]) -> ArrayScan:
         """Open a .npy file as a memory map."""
-        try:
-            with path.open("rb") as file:
-                magic = file.read(6)
-            if magic != b"\x93NUMPY":
-                raise ValueError("the file signature is wrong")
-            if path.stat().st_size > MAX_ARRAY_BYTES:
-                raise InputRefused(f"{path}: is larger than {MAX_ARRAY_BYTES:,} bytes, the limit for arrays")
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InputRefused(f"{path}: is not a readable .npy file ({error})") from error
-        return cls(array, spacing_mm, path.name)
+        return cls(map_array(path, MAX_ARRAY_BYTES), spacing_mm, path.name)
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -147,7 +144,8 @@ class ArrayScan:
         kind = self.array.dtype.kind
         if kind == "b":
             raise InputRefused("the array contains truth values; HU are needed")
-        hu = np.array(self.slices[number], np.float32)
+        with np.errstate(over="ignore"):  # infinite values are refused or replaced later
+            hu = np.array(self.slices[number], np.float32)
         ceiling = float(np.iinfo(self.array.dtype).max) if kind in "iu" else float(np.finfo(np.float32).max)
         return Slice(hu, self.spacing_mm, np.zeros(hu.shape, bool), ceiling, 1.0 if kind in "iu" else 0.0)
 
@@ -182,5 +180,9 @@ class ArrayWriter:
         self.folder.mkdir(parents=True, exist_ok=True)
         paths = [self.folder / f"{kind}.npy" for kind in (REDUCED, DIFFERENCE)]
         np.save(paths[0], self.after)
-        np.save(paths[1], (self.after.astype(np.float32) - self.scan.array).astype(np.float32))
+        difference = (self.after.astype(np.float32) - self.scan.array).astype(np.float32)
+        np.save(paths[1], difference)
+        for path, array in zip(paths, (self.after, difference), strict=True):
+            if not np.array_equal(map_array(path, MAX_ARRAY_BYTES), array, equal_nan=array.dtype.kind == "f"):
+                raise ResourceError(f"{path}: was written, but reads as something else")
         return paths

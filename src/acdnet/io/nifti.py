@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
+from acdnet.io.nifti_checks import check_header, check_packed
 from acdnet.io.scan import DIFFERENCE, REDUCED, SHORT_NOTICE, Provenance, to_stored
 from acdnet.io.slices import Change, Image, Slice
-from acdnet.limits import MAX_SIDE, MAX_VOLUME_BYTES
+from acdnet.messages import quoted
 
 ENDINGS = (".nii", ".nii.gz")
 DESCRIPTION_OFFSETS = {348: 148, 540: 240}
@@ -32,16 +34,16 @@ def open_nifti(path: Path) -> tuple[Any, Axes]:
     """Open a volume without reading its voxels, and find its axes."""
     import nibabel
 
+    check_header(path)
     try:
         volume: Any = nibabel.load(path)
+        if math.prod(volume.shape) * volume.get_data_dtype().itemsize == 0:
+            raise InputRefused(f"{path}: has no voxels")
         orientation = nibabel.io_orientation(volume.affine)
-        shape, bytes_each = volume.shape, max(volume.get_data_dtype().itemsize, 1)
+    except (InputRefused, MemoryError):
+        raise
     except Exception as error:
-        raise InputRefused(f"{path}: is not a readable NIfTI volume ({error})") from error
-    if len(shape) != 3 or max(shape) > MAX_SIDE or min(shape) < 1:
-        raise InputRefused(f"{path}: has shape {shape}; three axes of at most {MAX_SIDE} are needed")
-    if int(np.prod(shape, dtype=np.int64)) * bytes_each > MAX_VOLUME_BYTES:
-        raise InputRefused(f"{path}: unpacks to more than {MAX_VOLUME_BYTES:,} bytes, the limit for volumes")
+        raise InputRefused(f"{path}: is not a readable NIfTI volume ({quoted(error)})") from error
     if not np.isfinite(orientation).all():
         raise InputRefused(f"{path}: its affine does not define an orientation")
     axes = {int(along): (axis, direction > 0) for axis, (along, direction) in enumerate(orientation)}
@@ -62,10 +64,17 @@ def spacings(volume: Any, axes: Axes) -> tuple[float, float, float]:
     return zooms[up[0]], zooms[along[0]], zooms[across[0]]
 
 
+def check_voxels(path: Path, volume: Any) -> None:
+    """Refuse a compressed volume that is damaged or has another size than its header claims."""
+    size = math.prod(volume.shape) * volume.get_data_dtype().itemsize
+    check_packed(path, int(volume.dataobj.offset) + size)
+
+
 @lru_cache(maxsize=1)
 def whole(path: Path, changed: int) -> NDArray[Any]:  # noqa: ARG001 the modification time is part of the cache key
     """Read a whole volume; a compressed file cannot be read slice by slice."""
     volume, _ = open_nifti(path)
+    check_voxels(path, volume)
     return np.asarray(volume.dataobj)
 
 
@@ -77,10 +86,13 @@ class NiftiScan:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.volume, self.axes = open_nifti(path)
+        check_voxels(path, self.volume)
         try:
             self.raw = np.asarray(self.volume.dataobj.get_unscaled())
+        except MemoryError:
+            raise
         except Exception as error:
-            raise InputRefused(f"{path}: voxels cannot be read ({error})") from error
+            raise InputRefused(f"{path}: voxels cannot be read ({quoted(error)})") from error
         if self.raw.dtype.kind not in "iuf":
             raise InputRefused(f"{path}: contains {self.raw.dtype}; a volume of numbers is needed")
         self.slope, self.intercept = float(self.volume.dataobj.slope), float(self.volume.dataobj.inter)
@@ -158,6 +170,11 @@ class NiftiWriter:
         image.header["descrip"] = SHORT_NOTICE
         image.header.set_xyzt_units("mm")
         image.to_filename(paths[1])
+        for written, voxels in zip(paths, (self.voxels, self.difference), strict=True):
+            again = NiftiScan(written)
+            same = np.array_equal(again.raw, voxels, equal_nan=voxels.dtype.kind == "f")
+            if not same or not np.allclose(again.volume.affine, self.scan.volume.affine):
+                raise InputRefused(f"{self.scan.path}: its header leads to a result that reads as something else")
         return paths
 
 

@@ -30,8 +30,10 @@ def open_scan(path: Path | str, how: Opening | None = None) -> Scan:
     name = path.name.lower()
     if path.is_file() and name.endswith((".nii", ".nii.gz")):
         from acdnet.io.nifti import NiftiScan
+        from acdnet.io.nifti_checks import check_geometry
 
         volume = NiftiScan(path)
+        check_geometry(path, volume.volume.affine, how.any_plane)
         check_pixel_mm(volume.spacing_mm, f"{path}: the pixel size")
         return volume
     if path.is_file() and name.endswith(".npy"):

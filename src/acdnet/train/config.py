@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -24,11 +23,11 @@ from typing import Any, TypeVar, get_type_hints
 
 from acdnet.config import NETWORKS, ACDNetConfig, NetworkConfig
 from acdnet.errors import ConfigError, check_limits
-from acdnet.files import read_limited
+from acdnet.messages import quoted
 from acdnet.model.loss import L1_WEIGHT, MU_STAGE
+from acdnet.parse import parse_value, read_toml
 from acdnet.train.recipes import CHOICES, FOR_SOME, MOST_PATCHES_PER_PAIR, RECIPES
 
-LARGEST_FILE = 2**20
 UNSET = -(2**31)
 """Marks a size of the network that is given by its architecture."""
 SIZES = ("T", "N", "d", "p", "N_p", "blocks", "order", "coarse", "first", "last", "width", "layers")
@@ -149,8 +148,8 @@ class TrainingSettings:
         }  # fmt: skip
         check_limits(self, limits, "training.")
         for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ConfigError(f"training.{name} is {getattr(self, name)!r}; choose {' or '.join(known)}")
+            if (value := getattr(self, name)) not in known:
+                raise ConfigError(f"training.{name} is {quoted(repr(value))}; choose {' or '.join(known)}")
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,7 @@ class RunSettings:
     """Processes to start on this machine; not used under `torchrun`, which starts them itself."""
 
     def __post_init__(self) -> None:
-        limits = {"log_steps": (1, 10**9), "loaders": (1, 64), "devices": (1, 1024)}
+        limits = {"log_steps": (1, 10**9), "loaders": (1, 64), "devices": (1, 64)}
         limits |= {"checkpoint_minutes": (0, 10**6), "validate_minutes": (0, 10**6)}
         check_limits(self, limits, "run.")
 
@@ -218,10 +217,7 @@ class TrainConfig:
 
 def read_config(path: Path, changes: Sequence[str] = ()) -> TrainConfig:
     """Read a TOML file; `changes` are `section.key=value` from the command line and override it."""
-    try:
-        given = tomllib.loads(read_limited(path, LARGEST_FILE).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: is not valid TOML ({error})") from error
+    given = read_toml(path)
     for change in changes:
         _apply(given, change)
     return from_dict(given)
@@ -231,16 +227,13 @@ def _apply(given: dict[str, Any], change: str) -> None:
     key, equals, text = change.partition("=")
     *sections, name = key.strip().split(".")
     if not equals or len(sections) > 1:
-        raise ConfigError(f"--set {change!r}: expected section.key=value")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
+        raise ConfigError(f"--set {quoted(change)}: expected section.key=value")
+    value = parse_value(text, f"--set {quoted(change)}")
     target = given
     for section in sections:
         target = target.setdefault(section, {})
         if not isinstance(target, dict):
-            raise ConfigError(f"--set {change!r}: {section} is not a section")
+            raise ConfigError(f"--set {quoted(change)}: {quoted(section)} is not a section")
     target[name] = value
 
 
@@ -248,16 +241,16 @@ def from_dict(given: Mapping[str, Any]) -> TrainConfig:
     """Build settings from plain values, refusing unknown keys and wrong types."""
     known = {"name", "model", "data", "training", "run"}
     if unknown := sorted(given.keys() - known):
-        raise ConfigError(f"unknown setting {unknown[0]!r}; the settings are {', '.join(sorted(known))}")
+        raise ConfigError(f"unknown setting {quoted(unknown[0])!r}; the settings are {', '.join(sorted(known))}")
     name = given.get("name", "model")
     if not isinstance(name, str) or not name:
-        raise ConfigError(f"name is {name!r}; it must be a non-empty string")
+        raise ConfigError(f"name is {quoted(repr(name))}; it must be a non-empty string")
     if not isinstance(given.get("training", {}), Mapping):
-        raise ConfigError(f"training is {given['training']!r}; it must be a section, [training]")
+        raise ConfigError(f"training is {quoted(repr(given['training']))}; it must be a section, [training]")
     training = dict(given.get("training", {}))
     recipe = training.get("recipe", "short")
     if not isinstance(recipe, str) or recipe not in RECIPES:
-        raise ConfigError(f"training.recipe is {recipe!r}; choose one of {', '.join(RECIPES)}")
+        raise ConfigError(f"training.recipe is {quoted(repr(recipe))}; choose one of {', '.join(RECIPES)}")
     model = _section(ModelSettings, given.get("model", {}), "model")
     defaults = RECIPES[recipe][model.network().network]
     if "minutes" in training or "patches" in training:
@@ -273,12 +266,12 @@ def from_dict(given: Mapping[str, Any]) -> TrainConfig:
 
 def _section(kind: type[Section], given: Any, name: str) -> Section:
     if not isinstance(given, Mapping):
-        raise ConfigError(f"{name} is {given!r}; it must be a section, [{name}]")
+        raise ConfigError(f"{name} is {quoted(repr(given))}; it must be a section, [{name}]")
     hints = get_type_hints(kind)
     values = {}
     for key, value in given.items():
         if key not in hints:
-            raise ConfigError(f"unknown setting {name}.{key}; the settings are {', '.join(hints)}")
+            raise ConfigError(f"unknown setting {name}.{quoted(key)}; the settings are {', '.join(hints)}")
         values[key] = _typed(value, hints[key], f"{name}.{key}")
     return kind(**values)
 
@@ -290,5 +283,5 @@ def _typed(value: Any, wanted: Any, key: str) -> Any:
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
-        raise ConfigError(f"{key} is {value!r}; it must be {TYPE_NAMES[wanted]}")
+        raise ConfigError(f"{key} is {quoted(repr(value))}; it must be {TYPE_NAMES[wanted]}")
     return value

@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+import torch
+
 from acdnet.errors import ConfigError
+from acdnet.messages import quoted
 from acdnet.train.config import TrainConfig
 
 
@@ -37,7 +40,9 @@ def make_fabric(config: TrainConfig) -> Any:
 
     accelerator = {"auto": "auto", "cpu": "cpu", "gpu": "gpu", "cuda": "gpu"}.get(config.run.device)
     if accelerator is None:
-        raise ConfigError(f"run.device is {config.run.device!r}; choose auto, cpu or gpu")
+        raise ConfigError(f"run.device is {quoted(repr(config.run.device))}; choose auto, cpu or gpu")
+    if accelerator == "gpu" and not (torch.cuda.is_available() or torch.backends.mps.is_available()):
+        raise ConfigError(f"run.device is {config.run.device!r}, but there is no GPU; choose auto or cpu")
     started = int(os.environ.get("WORLD_SIZE", "1"))
     nodes = max(1, started // int(os.environ.get("LOCAL_WORLD_SIZE", started)))
     devices = int(os.environ.get("LOCAL_WORLD_SIZE", config.run.devices))

@@ -50,6 +50,12 @@ def make_app(
             return JSONResponse(body, 503, {"Retry-After": "1"})
         return JSONResponse(body, 507 if isinstance(error, ResourceError) else 400)
 
+    @app.exception_handler(MemoryError)
+    @app.exception_handler(OSError)
+    async def failed(_: Request, error: OSError | MemoryError) -> JSONResponse:
+        reason = "out of memory" if isinstance(error, MemoryError) else error.strerror or type(error).__name__
+        return JSONResponse({"error": f"the server cannot do this now ({reason})"}, 507)
+
     about = {"version": __version__, "notice": NOTICE, "results": list(results), "uploads": jobs is not None}
     prefix = f"/{token}"
     app.include_router(_page_routes(about, visited), prefix=prefix)

@@ -272,7 +272,8 @@ class Jobs:
                 if self.queue.running != id_:
                     job = self.get(id_)
                     try:
-                        (self.folder / id_).rename(deleted)
+                        with suppress(FileNotFoundError):  # deleted by hand
+                            (self.folder / id_).rename(deleted)
                     except OSError as error:
                         raise ResourceError(f"the scan could not be deleted ({error.strerror}); try again") from error
                     self.deleting[id_] = self.jobs.pop(job.id)

@@ -29,4 +29,4 @@ def limit_memory(limit: int) -> None:
     if most != resource.RLIM_INFINITY:
         limit = min(limit, most)
     with suppress(ValueError, OSError):  # a system without such limits
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))

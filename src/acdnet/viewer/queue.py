@@ -68,7 +68,8 @@ class Queue(threading.Thread):
             try:
                 self._run_job(job)
             except Exception as error:
-                self.jobs.change(job, state=FAILED, message=f"could not be started ({error})")
+                reason = getattr(error, "strerror", None) or type(error).__name__
+                self.jobs.change(job, state=FAILED, message=f"could not be started ({reason})")
 
     def _next(self) -> Job | None:
         with self.jobs.lock:
@@ -124,7 +125,7 @@ class Queue(threading.Thread):
     def _reason(self, code: int, stalled: bool) -> str:
         """Say why a worker ended without a message."""
         if stalled:
-            return f"stopped, because it made no progress for {self.jobs.limits.stalled_seconds / 60:g} minutes"
+            return f"stopped, because it made no progress for {self.jobs.limits.stalled_seconds / 60:.3g} minutes"
         if code == -getattr(signal, "SIGKILL", 0):
             return "the system stopped the worker, perhaps because the memory was full"
         return f"the worker exited with code {code}"

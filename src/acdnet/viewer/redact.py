@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -37,28 +36,36 @@ GAP = r"[\s./_-]{0,3}"
 """What separates day, month and year."""
 
 
-def redact(text: str, folder: Path) -> str:
-    """Remove the paths of a job and its patient's identity; an error that quotes a tag may contain either."""
-    upload = folder / UPLOAD
-    patterns = [_pattern_of(word) for word in sorted(_identity(text, upload), key=len, reverse=True)]
-    text = text.replace(f"{upload}{os.sep}", "file ").replace(str(upload), "the scan").replace(str(folder), "the job")
-    for pattern in patterns:
-        text = pattern.sub("...", text)
-    text = printable(text)
-    for pattern in patterns:  # again: what is not printable may have separated it
-        text = pattern.sub("...", text)
-    return text
+class Redaction:
+    """Removes the paths of a job and its patients' identity from texts; those that quote a tag may contain either."""
+
+    def __init__(self, folder: Path, text: str = "") -> None:
+        """Find the identity in the files that a text names, and in others."""
+        self.folder, self.upload = folder, folder / UPLOAD
+        words = sorted(_identity(text, self.upload), key=lambda word: (-len(word), word))
+        self.patterns = [_pattern_of(word) for word in words]
+
+    def __call__(self, text: str) -> str:
+        for path, name in ((f"{self.upload}{os.sep}", "file "), (self.upload, "the scan"), (self.folder, "the job")):
+            text = text.replace(str(path), name)
+        # twice: what is not printable may have separated a name
+        return self._without_identity(printable(self._without_identity(text)))
+
+    def _without_identity(self, text: str) -> str:
+        for pattern in self.patterns:
+            text = pattern.sub("...", text)
+        return text
 
 
 def _identity(text: str, upload: Path) -> set[str]:
-    """Return the identifying words in the files that an error mentions, and in the first files."""
+    """Return the identifying words in the files that a text names, and in files from the first to the last."""
     files = sorted(upload.iterdir()) if upload.is_dir() and not upload.is_symlink() else []
     named = [file for file in files if file.name in text]
     words: set[str] = set()
-    for file in islice(dict.fromkeys([*named, *files]), MAX_FILES):
+    for file in dict.fromkeys([*named[:MAX_FILES], *files[:: 1 + len(files) // MAX_FILES]]):
         for value in (*_values(file), *_hidden_values(file)):
             words |= _words(value)
-    return set(islice(words, MAX_WORDS))
+    return set(sorted(words)[:MAX_WORDS])
 
 
 def _values(file: Path) -> list[str]:

@@ -17,7 +17,7 @@ from acdnet.errors import AcdnetError, InputRefused, NeedsChoice, NoSlices, Plac
 from acdnet.files import write_atomically
 from acdnet.viewer.job import ANY_PLANE, LOSSY, PROGRESS, RESULT, SERIES, UPLOAD
 from acdnet.viewer.memory import limit_memory, memory_limit
-from acdnet.viewer.redact import redact
+from acdnet.viewer.redact import Redaction
 from acdnet.viewer.safe_read import refuse_link, refuse_links
 
 MAX_CHOICES = 100
@@ -61,11 +61,12 @@ def reduce_job(folder: Path, options: dict[str, Any]) -> int:
         problem, needs = (error.problem, error.choice) if isinstance(error, NeedsChoice) else (str(error), "")
         if not needs and options[SERIES] and isinstance(error, InputRefused):
             needs = SERIES  # another series may work
+        hide = Redaction(folder, problem)
         report(
-            message=redact(problem, folder) + (_hint(folder / UPLOAD) if isinstance(error, NoSlices) else ""),
+            message=hide(problem) + (_hint(folder / UPLOAD) if isinstance(error, NoSlices) else ""),
             busy=isinstance(error, PlaceTaken),
             needs=needs,
-            choices=_titles(folder / UPLOAD) if needs == SERIES else [],
+            choices=[hide(title) for title in _titles(folder / UPLOAD)] if needs == SERIES else [],
         )
         return error.exit_code
     except Exception as error:
@@ -103,7 +104,8 @@ def _reduce(folder: Path, options: dict[str, Any], report: Report) -> None:
 
     finished = run_job(scan, source, folder / RESULT, Settings(), progress)
     skipped = [f"skipped: {count} {reason}" for reason, count in finished.skipped.items()]
-    report(message=redact("; ".join([*cautions(finished.reports, finished.objects.reports()), *skipped]), folder))
+    told = [*cautions(finished.reports, finished.objects.reports()), *skipped]
+    report(message=Redaction(folder)("; ".join(told)))
 
 
 def _hint(upload: Path) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from acdnet.config import NetworkConfig, config_from_dict, config_to_dict
 from acdnet.errors import ConfigError, InputRefused, ModelFileError
 from acdnet.files import read_limited
+from acdnet.parse import parse_json
 
 FORMAT = 1
 """Version of the format of cards."""
@@ -116,9 +117,9 @@ def read_card(weights: Path) -> Card:
         raise ModelFileError(f"{weights}: the card {path.name} is missing; a model consists of two files")
     data = read_model_file(path, MAX_CARD_BYTES)
     try:
-        values = json.loads(data, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: is not a card (invalid JSON)") from error
+        values = parse_json(data, str(path))
+    except InputRefused as error:
+        raise ModelFileError(f"{error}; it is not a card") from error
     if not isinstance(values, dict):
         raise ModelFileError(f"{path}: is not a card (not a JSON object)")
     try:
@@ -129,10 +130,6 @@ def read_card(weights: Path) -> Card:
 
 class _Misfit(Exception):
     """An invalid value in a card."""
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _parse(values: dict[str, Any]) -> Card:

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused, MissingExtra
+from acdnet.io.dicom.decode import DecodingFailed, decode
 from acdnet.io.dicom.tags import EXPLICIT, IMPLICIT
 from acdnet.io.slices import Image, Mask
+from acdnet.messages import quoted
 from acdnet.units import AIR_HU
 
 IMPLAUSIBLE_HU = 31_000.0
@@ -51,10 +53,13 @@ def stored_pixels(dataset: Any, file: Path) -> NDArray[Any]:
             raise MissingCodec(f"{file}: reading {codec}", packages)
         _check_stream(dataset, file)
     try:
-        stored: NDArray[Any] = dataset.pixel_array
+        stored: NDArray[Any] = decode(dataset) if syntax in CODECS else dataset.pixel_array
+    except DecodingFailed as error:
+        raise InputRefused(f"{file}: pixels cannot be read ({quoted(error)})") from error
+    except MemoryError:
+        raise
     except (Exception, RecursionError) as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else ""
-        raise InputRefused(f"{file}: pixels cannot be read ({type(error).__name__}: {reason})") from error
+        raise InputRefused(f"{file}: pixels cannot be read ({type(error).__name__}: {quoted(error)})") from error
     if stored.ndim != 2:
         raise InputRefused(f"{file}: pixels have shape {stored.shape}; one greyscale image is needed")
     return stored

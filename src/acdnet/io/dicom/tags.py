@@ -12,7 +12,7 @@ import numpy as np
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited
 from acdnet.io.dicom.bounds import HeaderFile, check_nesting, readable, shorten
-from acdnet.limits import MAX_DICOM_BYTES, check_pixel_mm, check_side
+from acdnet.limits import MAX_DICOM_BYTES, MAX_TILT_DEGREES, check_pixel_mm, check_side
 from acdnet.messages import quiet_readers, quoted
 
 CT_STORAGE = "1.2.840.10008.5.1.4.1.1.2"
@@ -22,8 +22,7 @@ IMPLICIT, EXPLICIT = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
 """Transfer syntaxes for writing."""
 BIG_ENDIAN = "1.2.840.10008.1.2.2"
 PIXEL_DATA = 0x7FE00010
-MIN_AXIAL = math.cos(math.radians(35.0))
-"""A gantry tilts by at most 30 degrees; steeper planes are not axial."""
+MIN_AXIAL = math.cos(math.radians(MAX_TILT_DEGREES))
 HU_TYPES = ("HU", "HU_MOD", "US")
 """Some programs write US (unspecified) for HU."""
 BITS_ALLOCATED, MIN_BITS = (8, 16, 32), 8

@@ -13,6 +13,8 @@ from scipy.ndimage import affine_transform
 
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited
+from acdnet.messages import quoted
+from acdnet.npy import map_array
 from acdnet.units import Mask
 
 LARGEST_FILE = 256 * 2**20
@@ -46,27 +48,32 @@ def _read_png(path: Path) -> Mask:
             if picture.width * picture.height > LARGEST_STACK:
                 raise InputRefused(f"{path}: {picture.width} x {picture.height} pixels are too many")
             grey = np.asarray(picture.convert("L"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise InputRefused(f"{path}: cannot be read as PNG ({error})") from error
+    except (InputRefused, MemoryError):
+        raise
+    except Exception as error:
+        raise InputRefused(f"{path}: cannot be read as PNG ({quoted(error)})") from error
     return np.asarray(grey > grey.max() / 2)
 
 
 def _read_arrays(path: Path) -> list[NDArray[Any]]:
+    if path.suffix.lower() != ".npz":
+        return [map_array(path, LARGEST_FILE)]
     read_limited(path, LARGEST_FILE)
     try:
         _check_sizes(path)
-        loaded = np.load(path, allow_pickle=False)
-        return [loaded] if isinstance(loaded, np.ndarray) else [loaded[name] for name in loaded.files]
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise InputRefused(f"{path}: cannot be read as .npy or .npz ({error})") from error
+        with np.load(path, allow_pickle=False) as loaded:
+            return [np.asarray(loaded[name]) for name in loaded.files]
+    except (InputRefused, MemoryError):
+        raise
+    except Exception as error:
+        raise InputRefused(f"{path}: cannot be read as .npz ({quoted(error)})") from error
 
 
 def _check_sizes(path: Path) -> None:
     """Refuse an archive that is too large, before it is unpacked."""
-    if path.suffix.lower() == ".npz":
-        with zipfile.ZipFile(path) as archive:
-            if sum(item.file_size for item in archive.infolist()) > LARGEST_STACK:
-                raise InputRefused(f"{path}: unpacks to more than {LARGEST_STACK:,} bytes")
+    with zipfile.ZipFile(path) as archive:
+        if sum(item.file_size for item in archive.infolist()) > LARGEST_STACK:
+            raise InputRefused(f"{path}: unpacks to more than {LARGEST_STACK:,} bytes")
 
 
 def _unstack(array: NDArray[Any], path: Path) -> list[Mask]:

@@ -1,0 +1,11 @@
+"""A short run of altered results."""
+
+from pathlib import Path
+
+from tests.fuzz.results import results
+
+
+def test_f75_altered_results(tmp_path: Path) -> None:
+    ends = results(60, 1, tmp_path)
+    assert ends.total() == 60
+    assert set(ends) == {"refused", "refused later", "shown"}
