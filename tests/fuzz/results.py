@@ -20,7 +20,7 @@ from tests.reduction.make import run, series, volume
 from tests.viewer.server import API, PORT, TOKEN
 
 SLICES = (False, True)
-LAYERS = ("before", "after", "difference", "metal", "expected_error_hu")
+LAYERS = ("before", "after", "difference", "metal", "expected_error_hu", "m0", "clean", "m1-clean")
 CODES = {200, 204, 400}
 VALUES: list[Any] = [
     *(
@@ -81,7 +81,24 @@ def _whole(folder: Path) -> list[Path]:
     for n, (name, *options) in enumerate(sources):
         done = run("reduce", folder / name, folder / f"whole-{n}", "--method", "li", *options)
         assert done.code == 0, done.text
-    return [folder / f"whole-{n}" for n in range(len(sources))]
+    return [*(folder / f"whole-{n}" for n in range(len(sources))), _evaluation(folder / "evaluation")]
+
+
+def _evaluation(folder: Path) -> Path:
+    """Write what `acdnet evaluate` leaves for the viewer."""
+    folder.mkdir()
+    arrays: dict[str, Any] = {
+        "cases": np.array(["a", "b"]),
+        "methods": np.array(["Input", "LI"]),
+        "pixel_mm": np.ones(2),
+    }
+    for n in range(2):
+        arrays |= {f"{n}/{name}": np.zeros((96, 96), np.int16) for name in ("clean", "m0", "m1", "metal")}
+    np.savez(folder / "cases.npz", **arrays)
+    (folder / "report.json").write_text(
+        json.dumps({"tables": [{"title": "A", "rows": []}], "data": "b", "protocol": "c"})
+    )
+    return folder
 
 
 def _alter(random: Random, folder: Path) -> str:
@@ -120,7 +137,7 @@ def _exchange(random: Random, path: Path) -> None:
 
 def _alter_json(random: Random, path: Path) -> None:
     report = json.loads(path.read_text())
-    place = random.choice([report, random.choice(report["slices"])])
+    place = random.choice([report, random.choice(report.get("slices") or report["tables"])])
     place[random.choice([*place, "counts", "cautions", "tables"])] = random.choice(VALUES)
     path.write_text(json.dumps(report))
 
@@ -136,12 +153,24 @@ def _alter_tag(random: Random, path: Path) -> None:
 
 
 def _alter_arrays(random: Random, path: Path) -> None:
-    shapes = [(), (0,), (96,), (96, 96), (1, 96, 96), (96, 95)]
-    arrays: dict[str, Any] = {}
-    for name in ("metal", "expected_error_hu"):
-        if random.random() < 0.9:
-            arrays[name] = np.zeros(random.choice(shapes), random.choice("?bHfdUcV"))
+    with np.load(path) as loaded:
+        arrays = dict(loaded)
+    for _ in range(random.randint(1, 2)):
+        arrays[random.choice([*arrays])] = _odd(random)
+    if random.random() < 0.2:
+        del arrays[random.choice([*arrays])]
     np.savez(path, **arrays)
+
+
+def _odd(random: Random) -> np.ndarray[Any, Any]:
+    shape = random.choice([(), (0,), (1,), (2,), (96,), (96, 96), (1, 96, 96), (96, 95)])
+    kind = random.choice("?bHqQefdgFUSVM")
+    value: Any = np.full(shape, random.randrange(256), np.uint8)
+    if kind in "efdg":
+        value = np.full(shape, random.choice([np.nan, np.inf, 1e300, -0.0]))
+    if kind in "USV":
+        return np.frombuffer(value.tobytes() * 4, f"{kind}{1 if kind == 'U' else 4}")
+    return np.asarray(value.astype("M8[D]" if kind == "M" else kind))
 
 
 def _look(folder: Path) -> str:
@@ -156,7 +185,7 @@ def _look(folder: Path) -> str:
     for path in ("", *slices, "/slices/1/stages/about"):
         answer = client.get(base + path)
         assert answer.status_code in CODES, (path, answer.status_code)
-        if answer.status_code == 400 and not path.endswith("about"):
-            assert str(folder) not in answer.text
+        assert str(folder) not in answer.text
+        if answer.status_code == 400 and "no layer" not in answer.text and not path.endswith("about"):
             codes.add(400)
     return "refused later" if codes else "shown"
