@@ -27,7 +27,9 @@ def main() -> None:
         parser.error(f"no kind {', '.join(sorted(unknown))}")
     memory = Path("/dev/shm")
     failed = 0
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="acdnet-fuzz-", dir=memory if os.access(memory, os.W_OK) else None
+    ) as folder:
         os.chdir(folder)
         warm_up(Path(folder))
         print(*(f"{name:>16}" if not n else f"{name:>9}" for n, name in enumerate(COLUMNS)))
