@@ -25,11 +25,9 @@ def main() -> None:
     given = parser.parse_args()
     if unknown := set(given.kinds) - KINDS.keys():
         parser.error(f"no kind {', '.join(sorted(unknown))}")
-    memory = Path("/dev/shm")
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     failed = 0
-    with tempfile.TemporaryDirectory(
-        prefix="acdnet-fuzz-", dir=memory if os.access(memory, os.W_OK) else None
-    ) as folder:
+    with tempfile.TemporaryDirectory(prefix="acdnet-fuzz-", dir=memory) as folder:
         os.chdir(folder)
         warm_up(Path(folder))
         print(*(f"{name:>16}" if not n else f"{name:>9}" for n, name in enumerate(COLUMNS)))
