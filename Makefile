@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: install demo test test-slow test-all lint bench clean
+.PHONY: install demo test test-slow test-all lint bench fuzz clean
 
 install: .venv/.installed
 
@@ -34,8 +34,14 @@ bench: .venv/.installed-dev
 	$(BIN)/python -m benchmarks.reduction
 	$(BIN)/python -m benchmarks.trust
 
+# 5,000 damaged inputs of each kind, with other ones at each SEED; those that fail are kept in fuzz-found.
+SEED ?= 0
+fuzz: .venv/.installed-dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --count 5000 --seed $(SEED) --keep fuzz-found
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz requests results --count 5000 --seed $(SEED)
+
 clean:
-	rm -rf .venv demo-output
+	rm -rf .venv demo-output fuzz-found
 
 # torch goes first, by its exact version, so that the range in pyproject.toml finds it there and looks for no other.
 .venv/.installed: pyproject.toml constraints.txt

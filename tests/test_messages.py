@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import nibabel
+import numpy as np
 import pytest
 
 from acdnet.errors import InputRefused, NeedsChoice
 from acdnet.messages import MAX_MESSAGE, MAX_QUOTED, Outlet, printable, quoted
+from tests.reduction.make import series
 
 HOSTILE = "a\x1b[2J\x07b\r\nc\u202ed\udcffe\x9b1m\x00"
 
@@ -85,6 +88,25 @@ def test_f74_a_command_whose_output_is_full_or_closed() -> None:
     done = command("models", stdout=writing)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_f74_a_result_is_kept_when_standard_output_is_full(tmp_path: Path) -> None:
+    source = series(tmp_path / "in", (True,))
+    with Path("/dev/full").open("w") as full:
+        done = command("reduce", source, tmp_path / "out", "--method", "li", stdout=full)
+    assert done.returncode == 5
+    assert done.stderr.count("\n") == 1
+    assert (tmp_path / "out/report.json").exists()
+    assert not (tmp_path / ".out.partial").exists()
+
+
+def test_f71_a_refusal_is_one_line(tmp_path: Path) -> None:
+    """A header of NIfTI of which the library would complain in several lines."""
+    header = bytearray(nibabel.Nifti1Image(np.zeros((64, 64, 2), np.int16), np.eye(4)).to_bytes())
+    header[70:74] = b"\xff\x7f\xff\x7f"  # datatype, bitpix
+    (tmp_path / "a.nii").write_bytes(header)
+    done = command("reduce", tmp_path / "a.nii", tmp_path / "out")
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
 
 
 def test_f74_a_message_on_a_terminal_of_ascii(tmp_path: Path) -> None:

@@ -188,6 +188,14 @@ def test_f70_a_kernel_with_escape_sequences(tmp_path: Path) -> None:
     assert "\x1b" not in done.text + (tmp_path / "out/report.html").read_text()
 
 
+@pytest.mark.parametrize("kernel", ["Secret", "xx secret", "Phantom"])
+def test_f70_a_kernel_that_names_the_patient(tmp_path: Path, kernel: str) -> None:
+    done = reduce(series(tmp_path / "in", (True,), ConvolutionKernel=kernel), tmp_path / "out")
+    assert done.code == 0
+    written = done.text + "".join((tmp_path / "out" / name).read_text() for name in ("report.json", "report.html"))
+    assert kernel not in written.replace(str(tmp_path), "")
+
+
 @pytest.mark.parametrize("sample", [pytest.param(name, id=f"F61 {name}") for name in SAMPLES])
 def test_samples(tmp_path: Path, shared: Path, sample: str) -> None:
     refused(shared / "reference/faults" / sample, tmp_path)

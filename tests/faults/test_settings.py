@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from acdnet.errors import ConfigError, InputRefused
-from acdnet.fast.device import choose_device
+from acdnet.fast.device import choose_device, most_precise
 from acdnet.parse import MAX_NESTING, parse_json, parse_toml, parse_value
 from tests.reduction.make import reduce, run, series
 
@@ -91,5 +91,7 @@ def test_f66_devices_that_torch_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     assert [choose_device(name) for name in ("mps", "cuda", "cuda:1", "auto")] == ["mps", "cuda", "cuda:1", "cuda"]
+    types = [most_precise(torch.device(name)) for name in ("cpu", "cuda", "mps")]
+    assert types == [torch.float64, torch.float64, torch.float32]
     with pytest.raises(ConfigError, match="cuda:2"):
         choose_device("cuda:2")

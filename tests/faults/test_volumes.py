@@ -146,8 +146,8 @@ HEADERS = {
 }
 
 
-@pytest.mark.parametrize("kind", [pytest.param(name, id=name) for name in HEADERS])
-def test_headers_of_arrays(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", [pytest.param(name, id=name.removeprefix("F60 ")) for name in HEADERS])
+def test_f60_headers_of_arrays(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "a.npy"
     path.write_bytes(HEADERS[kind] + bytes(64))
     refused(path, tmp_path, options=("--pixel-mm", 2))

@@ -18,24 +18,25 @@ COLUMNS = ("kind", "inputs", *dict.fromkeys(CODES.values()), FAILED, "seconds", 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{', '.join([*KINDS, *VIEWER])}; by default all")
+    kinds = f"{', '.join(KINDS)}, by default all; {', '.join(VIEWER)}"
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=kinds)
     parser.add_argument("--count", type=int, default=100, help="inputs of each kind")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, help="folder for the inputs that fail")
     given = parser.parse_args()
     if unknown := set(given.kinds) - KINDS.keys() - VIEWER.keys():
         parser.error(f"no kind {', '.join(sorted(unknown))}")
-    memory = Path("/dev/shm")
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     failed = 0
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+    with tempfile.TemporaryDirectory(prefix="acdnet-fuzz-", dir=memory) as folder:
         os.chdir(folder)
-        for name in [name for name in given.kinds or VIEWER if name in VIEWER]:
+        for name in [name for name in given.kinds if name in VIEWER]:
             failed += not in_viewer(name, given.count, given.seed, Path(folder))
-        kinds = [name for name in given.kinds or KINDS if name in KINDS]
-        if kinds:
+        chosen = [name for name in given.kinds or KINDS if name in KINDS]
+        if chosen:
             warm_up(Path(folder))
             print(*(f"{name:>16}" if not n else f"{name:>9}" for n, name in enumerate(COLUMNS)))
-        for name in kinds:
+        for name in chosen:
             tally = fuzz(name, KINDS[name], Path(folder), given.count, given.seed, given.keep)
             print(row(name, tally), flush=True)
             for number, end in tally.failures[:20]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.fuzz import dicom, requests, results, texts, volumes
+from tests.fuzz import altered, dicom, requests, texts, volumes
 from tests.fuzz.run import CODES, Make, judge
 
 KINDS: dict[str, Make] = {
@@ -21,7 +21,7 @@ KINDS: dict[str, Make] = {
 }
 VIEWER: dict[str, Callable[[int, int, Path], Counter[str]]] = {
     "requests": requests.requests,
-    "results": results.results,
+    "results": altered.altered,
 }
 """Kinds of input for the viewer: count, seed and folder give how the inputs ended; a wrong end is an AssertionError."""
 

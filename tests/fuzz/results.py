@@ -1,162 +1,46 @@
-"""Results with altered files in the viewer: each is shown or refused in one line."""
+"""Check that the result of a command is complete and can be read by others."""
 
 import json
-import shutil
-from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import nibabel
 import numpy as np
 import pydicom
-from fastapi.testclient import TestClient
-
-from acdnet.errors import InputRefused
-from acdnet.viewer.app import make_app
-from tests.reduction.make import run, series, volume
-from tests.viewer.server import API, PORT, TOKEN
-
-SLICES = (False, True)
-LAYERS = ("before", "after", "difference", "metal", "expected_error_hu")
-CODES = {200, 204, 400}
-VALUES: list[Any] = [
-    *(
-        None,
-        True,
-        0,
-        -1,
-        10**14,
-        10**400,
-        1e300,
-        1e-300,
-        0.5,
-        "",
-        "x" * 10**5,
-        "\ud800",
-        "\x00",
-        [],
-        {},
-        [[[]]],
-        [1, 1],
-    ),
-    *("ACDNet", "a" * 64, [{}], [{"status": 1}], {"a": {"b": 1}}, "<script>", "passed through", "unchanged"),
-]
-TAGS: list[tuple[str, Any]] = [
-    *(("Rows", 0), ("Rows", 65535), ("Columns", 1), ("BitsStored", 1), ("BitsAllocated", 8), ("PixelSpacing", [0, 0])),
-    *(("PixelSpacing", [1]), ("RescaleSlope", 0), ("RescaleSlope", 1e30), ("RescaleIntercept", 1e30)),
-    *(("ImageOrientationPatient", [0] * 6), ("ImageOrientationPatient", [1]), ("PhotometricInterpretation", "RGB")),
-    *(("PixelPaddingValue", -5), ("SamplesPerPixel", 3), ("NumberOfFrames", 9), ("AnatomicalOrientationType", "X")),
-]
+from numpy.typing import NDArray
+from PIL import Image
 
 
-def results(count: int, seed: int, folder: Path) -> Counter[str]:
-    """Alter results of every format, one at a time; return how they ended. A wrong end raises an AssertionError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    whole, ends = _whole(folder), Counter[str]()
-    for n in range(count):
-        random, copy = Random(f"{seed} {n}"), folder / "copy"
-        shutil.copytree(random.choice(whole), copy)
-        changed = _alter(random, copy)
-        try:
-            ends[_look(copy)] += 1
-        except Exception as error:
-            raise AssertionError(f"result {n} of seed {seed}, {changed}: {error!r}") from error
-        shutil.rmtree(copy)
-    left = {path.name for path in folder.iterdir() if path.name.startswith(".")}
-    assert not left, left
-    return ends
+def wrong_result(out: Path) -> str:
+    """Return what is wrong with the folder written by `acdnet reduce`; empty if nothing is."""
+    report = json.loads((out / "report.json").read_text())
+    if not (out / "report.html").read_text().endswith("</html>"):
+        return "report.html is cut short"
+    count = sum(report["counts"].values())
+    shapes = []
+    for kind in ("reduced", "difference"):
+        arrays = _read(out, kind)
+        if sum(len(array) for array in arrays) != count:
+            return f"{kind} has {[array.shape for array in arrays]}, but the report {count} slices"
+        shapes.append([array.shape for array in arrays])
+    return "" if shapes[0] == shapes[1] else f"the shapes are {shapes}"
 
 
-def _whole(folder: Path) -> list[Path]:
-    """Reduce a scan of every format."""
-    data = volume(SLICES).astype(np.int16)
-    series(folder / "dicom", SLICES)
-    np.save(folder / "array.npy", data)
-    for ending in ("nii", "nii.gz"):
-        nibabel.save(nibabel.Nifti1Image(data.transpose(2, 1, 0), np.diag([-2, -2, 3, 1])), folder / f"volume.{ending}")
-    sources = [("dicom",), ("volume.nii",), ("volume.nii.gz",), ("array.npy", "--pixel-mm", "2")]
-    for n, (name, *options) in enumerate(sources):
-        done = run("reduce", folder / name, folder / f"whole-{n}", "--method", "li", *options)
-        assert done.code == 0, done.text
-    return [folder / f"whole-{n}" for n in range(len(sources))]
+def _read(out: Path, kind: str) -> list[NDArray[Any]]:
+    """Return the slices of a scan, n x H x W, as other programs read them."""
+    folder = out / kind
+    if folder.is_dir():
+        return [_picture(file)[None] for file in sorted(folder.iterdir())]
+    (file,) = out.glob(f"{kind}.*")
+    if file.suffix == ".npy":
+        array: NDArray[Any] = np.load(file)
+        return [array.reshape(-1, *array.shape[-2:])]
+    volume: Any = nibabel.load(file)
+    axis = [direction for direction, _ in nibabel.io_orientation(volume.affine)].index(2)
+    return [np.moveaxis(np.asarray(volume.dataobj), axis, 0)]
 
 
-def _alter(random: Random, folder: Path) -> str:
-    """Change one file of a result; return which."""
-    ways: list[Callable[[Random, Path], None]] = [_alter_bytes, _cut, _exchange]
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".html", ".csv"))
-    path = folder / "report.json" if random.random() < 0.3 else random.choice(files)
-    special = {".json": _alter_json, ".dcm": _alter_tag, ".npz": _alter_arrays}
-    way = special[path.suffix] if path.suffix in special and random.random() < 0.7 else random.choice(ways)
-    way(random, path)
-    return f"{way.__name__} {path.relative_to(folder)}"
-
-
-def _alter_bytes(random: Random, path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    for _ in range(random.randint(1, 8)):
-        data[random.randrange(min(len(data), random.choice([400, 4000, len(data)])))] = random.choice([0, 1, 127, 255])
-    path.write_bytes(data)
-
-
-def _cut(random: Random, path: Path) -> None:
-    data = path.read_bytes()
-    path.write_bytes(data[: random.randrange(len(data))])
-
-
-def _exchange(random: Random, path: Path) -> None:
-    """Put a folder, nothing, or another file in its place."""
-    others = sorted(other for other in path.parent.iterdir() if other.is_file() and other != path)
-    data = random.choice(others).read_bytes() if others and random.random() < 0.5 else None
-    path.unlink()
-    if data is not None:
-        path.write_bytes(data)
-    elif random.random() < 0.5:
-        path.mkdir()
-
-
-def _alter_json(random: Random, path: Path) -> None:
-    report = json.loads(path.read_text())
-    place = random.choice([report, random.choice(report["slices"])])
-    place[random.choice([*place, "counts", "cautions", "tables"])] = random.choice(VALUES)
-    path.write_text(json.dumps(report))
-
-
-def _alter_tag(random: Random, path: Path) -> None:
-    dataset = pydicom.dcmread(path)
-    tag, value = random.choice(TAGS)
-    with suppress(Exception), pydicom.config.disable_value_validation():
-        setattr(dataset, tag, value)
-        if random.random() < 0.3:
-            delattr(dataset, random.choice(TAGS)[0])
-        dataset.save_as(path)
-
-
-def _alter_arrays(random: Random, path: Path) -> None:
-    shapes = [(), (0,), (96,), (96, 96), (1, 96, 96), (96, 95)]
-    arrays: dict[str, Any] = {}
-    for name in ("metal", "expected_error_hu"):
-        if random.random() < 0.9:
-            arrays[name] = np.zeros(random.choice(shapes), random.choice("?bHfdUcV"))
-    np.savez(path, **arrays)
-
-
-def _look(folder: Path) -> str:
-    """Look at everything of a result; return whether it was shown, or refused at once or later."""
-    try:
-        app = make_app(TOKEN, {"result": folder}, port=PORT)
-    except InputRefused:
-        return "refused"
-    base, codes = f"{API}/results/result", set[int]()
-    client = TestClient(app, f"http://127.0.0.1:{PORT}")
-    slices = [f"/slices/{n}/{layer}" for n in range(len(SLICES)) for layer in LAYERS]
-    for path in ("", *slices, "/slices/1/stages/about"):
-        answer = client.get(base + path)
-        assert answer.status_code in CODES, (path, answer.status_code)
-        if answer.status_code == 400 and not path.endswith("about"):
-            assert str(folder) not in answer.text
-            codes.add(400)
-    return "refused later" if codes else "shown"
+def _picture(file: Path) -> NDArray[Any]:
+    if file.suffix == ".png":
+        return np.asarray(Image.open(file))
+    return pydicom.dcmread(file).pixel_array

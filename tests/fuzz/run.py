@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.fuzz.results import wrong_result
+
 Make = Callable[[random.Random, Path], list[str]]
 """Writes damaged files into an empty folder and returns a command whose output, if any, is `out` in that folder."""
 MEMORY = 2**30
@@ -100,8 +102,11 @@ def _work(make: Make, folder: Path, numbers: range, seed: str, results: int) -> 
             place = folder / "case"
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
-            command = make(random.Random(f"{seed} {number}"), place)
-            os.write(results, json.dumps(judge(command, place, folder)).encode() + b"\n")
+            try:
+                end = judge(make(random.Random(f"{seed} {number}"), place), place, folder)
+            except Exception:
+                end = traceback.format_exc()
+            os.write(results, json.dumps(end).encode() + b"\n")
     finally:
         os._exit(0)
 
@@ -116,7 +121,10 @@ def judge(command: list[str], place: Path, folder: Path) -> str:
     if "Traceback" in out + err or "out of memory" in err:
         return f"exit {code}: {err[-3000:]}"
     if code in (0, 4):
-        return CODES[code] if left <= {place / "out"} and "Error" not in err else f"exit {code}: left {left}, {err}"
+        if not all(path.stem == "out" for path in left):
+            return f"exit {code}: left {sorted(path.name for path in left)}"
+        wrong = wrong_result(place / "out") if command[0] == "reduce" else ""
+        return f"exit {code}: {wrong or err[-3000:]}" if wrong or err else CODES[code]
     if not (err.startswith("acdnet: ") and err.endswith("\n") and err[:-1].isprintable() and len(err) < 3000):
         return f"exit {code}: not one line: {err[-3000:]!a}"
     return CODES[code] if not left else f"exit {code}: left {sorted(path.name for path in left)}"

@@ -165,7 +165,7 @@ def _tensors(weights: bytes, rng: random.Random) -> bytes:
     state[rng.choice((key, key, key, text(rng).replace("\ud800", "?")))] = rng.choice((
         old.flatten(), old.double(), old.half(), old.flatten()[:0], old * float("nan"), old * 1e30, old.int(),
         torch.zeros(1), torch.ones(rng.choice((1, 3, 1000)), 2), old.bool(),
-    )).contiguous()  # fmt: skip
+    )).clone().contiguous()  # fmt: skip
     header = json.loads(weights[8 : 8 + int.from_bytes(weights[:8], "little")])
     return save(state, metadata=header["__metadata__"])
 

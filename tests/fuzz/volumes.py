@@ -45,7 +45,7 @@ def npy(rng: random.Random, folder: Path) -> list[str]:
         size = struct.pack("<H" if version == 1 else "<I", len(head))
         data = b"\x93NUMPY" + bytes((version, 0)) + size + head + data[start:]
     else:
-        data = damaged(data, rng, head=start)
+        data = damaged(data, rng, head=rng.choice((0, start)))
     (folder / "a.npy").write_bytes(data)
     if rng.random() < 0.7:
         return _reduce(folder / "a.npy", folder, "--pixel-mm", "2")

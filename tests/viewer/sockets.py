@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from acdnet.viewer.app import make_app
-from acdnet.viewer.connections import ConnectionLimits, make_server
+from acdnet.viewer.connections import ConnectionLimits, LimitedServer, make_server
 from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.serve import listen
 from tests.viewer.server import TOKEN, until
@@ -16,8 +16,13 @@ from tests.viewer.server import TOKEN, until
 class Address:
     """Where a server listens."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, port: int, server: LimitedServer | None = None) -> None:
+        self.port, self.server = port, server
+
+    def connections(self) -> int:
+        """Return how many connections the server has."""
+        assert self.server is not None
+        return len(self.server.server_state.connections)
 
     def connect(self, sent: bytes = b"") -> socket.socket:
         opened = socket.create_connection(("127.0.0.1", self.port), 5)
@@ -58,7 +63,7 @@ def serving(
         thread.start()
         until(lambda: server.started)
         try:
-            yield Address(port)
+            yield Address(port, server)
         finally:
             server.should_exit = True
             thread.join()

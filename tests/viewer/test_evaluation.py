@@ -59,5 +59,11 @@ def test_incomplete_evaluations_are_refused(tmp_path: Path) -> None:
     for values in bad:
         with pytest.raises(InputRefused, match=r"cases\.npz"):
             open_result(evaluation(tmp_path, **values))
+    no_text = np.array([0x7FFFFFFF, 0xD800], "<u4").view("<U1")
+    for name in ("cases", "methods"):
+        with pytest.raises(InputRefused, match="no text"):
+            open_result(evaluation(tmp_path, **{name: no_text}))
+    nan = open_result(evaluation(tmp_path, **{"0/metal": np.full((9, 7), np.nan)}))
+    assert nan.describe()["slices"][0]["metal_pixels"] == 63
     odd = open_result(evaluation(tmp_path, pixel_mm=np.array(["x", "y"])))
     assert odd.plane(1).spacing_mm is None

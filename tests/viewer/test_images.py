@@ -106,3 +106,19 @@ def test_ten_thousand_slices_are_in_order(tmp_path: Path) -> None:
         (tmp_path / "reduced" / f"{number:04d}.png").touch()
     images: Any = open_images(tmp_path, "reduced")
     assert [int(file.stem) for file in images.files] == [9998, 9999, 10000, 10001]
+
+
+@pytest.mark.parametrize("ending", ["npy", "nii"])
+def test_files_that_shrink_after_they_were_opened(ending: str, tmp_path: Path) -> None:
+    """Reading behind the end of a file that is mapped into memory would end the server."""
+    source = nifti(tmp_path / "scan.nii", volume(size=256).astype(np.int16))
+    if ending == "npy":
+        source = tmp_path / "scan.npy"
+        np.save(source, volume(size=256))
+    options = ("--pixel-mm", "2") if ending == "npy" else ()
+    assert run("reduce", source, tmp_path / "out", "--method", "li", *options).code == 0
+    with client_of({"result": tmp_path / "out"}) as page:
+        with (tmp_path / f"out/reduced.{ending}").open("r+b") as file:
+            file.truncate(4096)
+        answer = page.get(f"{API}/results/result/slices/2/after")
+        assert (answer.status_code, "has changed" in answer.text) == (400, True)

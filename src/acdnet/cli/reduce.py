@@ -41,7 +41,7 @@ def reduce(
     drop: Annotated[str, typer.Option(help="Objects of an earlier report that are not metal.")] = "",
     series: Annotated[int | None, typer.Option(min=1, help="Number of the series, if there are several.")] = None,
     pixel_mm: Annotated[float | None, typer.Option(help="Pixel size in mm, for PNG and .npy.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = "auto",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps, xpu ...")] = "auto",
     workers: Annotated[
         int, typer.Option(min=0, max=256, help="Slices in parallel, one core each; 0 uses all cores, at most 8.")
     ] = 0,

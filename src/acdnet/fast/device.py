@@ -23,6 +23,11 @@ def choose_device(device: str) -> str:
     return device
 
 
+def most_precise(device: torch.device) -> torch.dtype:
+    """Return the floating-point type for geometry: double precision, which the GPUs of Apple lack."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 def _count(kind: str) -> int:
     """Return how many devices of a kind are here."""
     if kind == "cpu":

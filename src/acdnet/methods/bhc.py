@@ -27,8 +27,8 @@ def bhc(measurement: Measurement) -> Image:
 
 def _corrected(measurement: Measurement, P: Tensor) -> Tensor:
     on = P > 0
-    d = (measurement.sinogram - measurement.interpolated())[on].double()
-    powers = torch.stack([P[on].double() ** k for k in range(1, DEGREE + 1)], 1)
+    d = (measurement.sinogram - measurement.interpolated())[on].cpu().double()  # not all devices have these
+    powers = torch.stack([P[on].cpu().double() ** k for k in range(1, DEGREE + 1)], 1)
     x = torch.linalg.lstsq(powers, d[:, None]).solution[:, 0]
     corrected = measurement.sinogram.clone()
     corrected[on] += (x[0] * powers[:, 0] - powers @ x).to(corrected)

@@ -20,9 +20,9 @@ def gaussian(image: Tensor, sigmas: Sequence[float], borders: Sequence[str] = ("
     """Smooth the last two axes (rows, columns) of H x W or ... x H x W by a Gaussian."""
     for axis, (sigma, border) in enumerate(zip(sigmas, borders, strict=True)):
         reach = int(REACH * sigma + 0.5)
-        at = torch.arange(-reach, reach + 1, device=image.device, dtype=torch.float64)
+        at = torch.arange(-reach, reach + 1, dtype=torch.float64)
         taps = torch.exp(-0.5 * (at / sigma) ** 2)
-        image = _along(image, (taps / taps.sum()).to(image.dtype), axis - 2, border)
+        image = _along(image, (taps / taps.sum()).to(image.dtype).to(image.device), axis - 2, border)
     return image
 
 

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from acdnet.fast.device import most_precise
 from acdnet.fast.jit import shared_out
 from acdnet.physics.geometry import FanBeam
 from acdnet.physics.kernels import cpu as cpu_kernels
@@ -184,7 +185,7 @@ def _pixels_transposed(images: Tensor, g: FanBeam, power: int) -> Tensor:
 
 def _seen(g: FanBeam, view: int, power: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return the positions of the pixels in a view, as indices into bins with a border, and their weights: y, x."""
-    line = torch.arange(g.size, device=device, dtype=torch.float64) - 0.5 * (g.size - 1)
+    line = torch.arange(g.size, device=device, dtype=most_precise(device)) - 0.5 * (g.size - 1)
     x, y, a = line[None, :], line[:, None], float(g.angles[view])
     u = 1.0 / (1.0 + (y * np.cos(a) - x * np.sin(a)) / g.source)
     s = (x * np.cos(a) + y * np.sin(a)) * u / g.pitch

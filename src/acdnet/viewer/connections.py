@@ -82,17 +82,19 @@ class LimitedConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.aborted, self.received, self.unsent = False, 0, 0
+        self.aborted, self.refused, self.received, self.unsent = False, False, 0, 0
         self.phase_before, self.since = Phase.HEADER, time.monotonic()
         self._make_room()
 
     def data_received(self, data: bytes) -> None:
+        if self.refused:
+            return
         self.received += len(data)
         super().data_received(data)
 
     def phase(self) -> Phase:
         """Return what the connection is waiting for."""
-        if self.transport.is_closing():
+        if self.refused or self.transport.is_closing():
             return Phase.CLOSING
         if self.cycle is None or self.cycle.response_complete:
             return Phase.HEADER
@@ -125,15 +127,19 @@ class LimitedConnection(H11Protocol):
         return seconds.get(phase, limits.header_seconds)
 
     def _make_room(self) -> None:
-        """Close the connection that has been idle longest when there are too many; without one, refuse this one."""
-        others = [one for one in self._all() if one is not self and not one.aborted]
-        if len(others) < self.limits.connections:
-            return
+        """Close the connection that has been idle longest when there are too many; refuse this one if all are busy."""
+        others = [one for one in self._all() if one is not self and not one.is_gone()]
         idle = [one for one in others if one.phase() in IDLE]
-        if idle:
-            min(idle, key=lambda one: one.since).abort()
-        else:
+        most = self.limits.connections
+        if len(others) - len(idle) >= most:
             self.refuse(HTTPStatus.SERVICE_UNAVAILABLE)
+            most += ACCEPTED_AT_ONCE  # refused ones that were not read yet
+        if idle and len(others) >= most:
+            min(idle, key=lambda one: one.since).abort()
+
+    def is_gone(self) -> bool:
+        """Return whether it is closed in a moment."""
+        return self.aborted or (self.transport.is_closing() and not self.transport.get_write_buffer_size())
 
     def _all(self) -> Iterable[LimitedConnection]:
         return (one for one in self.connections if isinstance(one, LimitedConnection))
@@ -144,7 +150,7 @@ class LimitedConnection(H11Protocol):
         self.transport.abort()
 
     def refuse(self, status: HTTPStatus) -> None:
-        """Answer without asking the application, and close the connection."""
+        """Answer without asking the application; the client closes the connection, or the deadline does."""
         text = status.phrase.encode()
         headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(text)).encode()), *ALL]
         answer = h11.Response(
@@ -152,7 +158,11 @@ class LimitedConnection(H11Protocol):
         )
         for event in (answer, h11.Data(data=text), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+        self.refused = True
+        if self.transport.can_write_eof():
+            self.transport.write_eof()  # closing it now would drop the answer if not all of the request was read
+        else:
+            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         """Answer what is no HTTP request; uvicorn calls this."""

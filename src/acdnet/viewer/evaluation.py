@@ -48,7 +48,7 @@ class EvaluationResult:
 
     def describe(self) -> dict[str, Any]:
         slices = [
-            {"number": n + 1, "status": name, "metal_pixels": int(self.arrays[f"{n}/metal"].sum())}
+            {"number": n + 1, "status": name, "metal_pixels": int(np.count_nonzero(self.arrays[f"{n}/metal"]))}
             for n, name in enumerate(self.names)
         ]
         last = f"m{len(self.methods) - 1}"
@@ -94,7 +94,12 @@ class EvaluationResult:
 def _texts(values: NDArray[Any] | None, what: str) -> list[str]:
     if values is None or values.ndim != 1 or not values.size:
         raise InputRefused(f"{what}: is missing or empty; run acdnet evaluate again")
-    return [str(value) for value in values]
+    try:
+        texts = [str(value) for value in values]
+        "".join(texts).encode()
+    except (SystemError, ValueError) as error:  # numbers that are no characters
+        raise InputRefused(f"{what}: contains what is no text; run acdnet evaluate again") from error
+    return texts
 
 
 def _check_images(arrays: dict[str, NDArray[Any]], cases: int, methods: int, path: Path) -> tuple[int, ...]:

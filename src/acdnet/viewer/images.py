@@ -43,6 +43,23 @@ def open_images(folder: Path, kind: str) -> Images:
     raise InputRefused(f"{folder}: {kind} is missing; both reduced and difference are needed")
 
 
+class _Mapped:
+    """A file that is mapped into memory. It must not change: what is read behind its new end ends the process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.state = path, self._state(path)
+
+    def check(self) -> None:
+        """Refuse a file that was changed or deleted after it was opened."""
+        if not self.path.is_file() or self._state(self.path) != self.state:
+            raise InputRefused(f"{self.path}: has changed since it was opened; open the result again")
+
+    @staticmethod
+    def _state(path: Path) -> tuple[int, int, int]:
+        found = path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
 class _Files:
     """DICOM files or PNGs with running numbers for names; other files are ignored."""
 
@@ -85,12 +102,13 @@ class _Array:
     def __init__(self, path: Path) -> None:
         from acdnet.io.arrays import ArrayScan
 
-        self.scan = ArrayScan.open(path, (1.0, 1.0))
+        self.scan, self.file = ArrayScan.open(path, (1.0, 1.0)), _Mapped(path)
 
     def __len__(self) -> int:
         return len(self.scan)
 
     def read(self, number: int) -> tuple[Image, Plane]:
+        self.file.check()
         return self.scan.read(number).hu, Plane()
 
 
@@ -112,7 +130,7 @@ class _Nifti:
                 voxels = np.memmap(file, kind, "r", 0 if compressed else start, volume.shape, "F")
         except (OSError, OverflowError, ValueError, EOFError, zlib.error) as error:
             raise InputRefused(f"{path}: voxels cannot be read ({error})") from error
-        self.slices = axial_view(voxels, axes)
+        self.slices, self.file = axial_view(voxels, axes), None if compressed else _Mapped(path)
         self.slope, self.intercept = float(volume.dataobj.slope), float(volume.dataobj.inter)
         self.plane = Plane(spacings(volume, axes)[1:], _nifti_edges(volume, axes))
 
@@ -120,6 +138,8 @@ class _Nifti:
         return len(self.slices)
 
     def read(self, number: int) -> tuple[Image, Plane]:
+        if self.file is not None:
+            self.file.check()
         hu = self.slices[number].astype(np.float64) * self.slope + self.intercept
         return np.ascontiguousarray(hu, np.float32), self.plane
 

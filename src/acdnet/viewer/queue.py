@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -36,6 +37,8 @@ WORKER = (sys.executable, "-m", "acdnet.viewer.worker")
 BUSY = ResourceError.exit_code
 """Exit code of a worker that found another process still writing the result."""
 POLL_SECONDS = 1.0
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""Windows has no SIGKILL."""
 
 
 class Queue(threading.Thread):
@@ -53,7 +56,7 @@ class Queue(threading.Thread):
         """Terminate the worker of a job; return False if the job is not running."""
         if self.running != id_ or self.process is None:
             return False
-        self.process.terminate()
+        _end(self.process, signal.SIGTERM)
         return True
 
     def run(self) -> None:
@@ -86,10 +89,13 @@ class Queue(threading.Thread):
             options = {name: getattr(job, name) for name in ("kind", SERIES, ANY_PLANE, LOSSY)}
             command = [*WORKER, str(folder), json.dumps(options)]
             null = subprocess.DEVNULL
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=null, stderr=null)  # noqa: S603
+            self.process = subprocess.Popen(  # noqa: S603
+                command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True
+            )
             self.running = job.id
         with self.process as process:  # closes the pipe at the end
             code, stalled = self._wait(process, folder / PROGRESS)
+            _end(process, KILL)  # also what the worker has started and left
         with self.jobs.lock:
             self.process, self.running = None, ""
             now = next((one for one in self.jobs.all() if one.id == job.id), None)
@@ -120,13 +126,13 @@ class Queue(threading.Thread):
             self.jobs.cancel_idle_uploads()
             if time.monotonic() - since > self.jobs.limits.stalled_seconds:
                 stalled = True
-                process.kill()
+                _end(process, KILL)
 
     def _reason(self, code: int, stalled: bool) -> str:
         """Say why a worker ended without a message."""
         if stalled:
             return f"stopped, because it made no progress for {self.jobs.limits.stalled_seconds / 60:.3g} minutes"
-        if code == -getattr(signal, "SIGKILL", 0):
+        if code == -KILL:
             return "the system stopped the worker, perhaps because the memory was full"
         return f"the worker exited with code {code}"
 
@@ -135,10 +141,19 @@ class Queue(threading.Thread):
         self.closing = True
         with self.jobs.lock:
             if self.process is not None:
-                self.process.terminate()
+                _end(self.process, signal.SIGTERM)
         self.wake.set()
         if self.is_alive():
             self.join(10.0)
+
+
+def _end(process: subprocess.Popen[bytes], how: int) -> None:
+    """Send a signal to a worker and to the processes it has started, or to the worker where there are no groups."""
+    if not hasattr(os, "killpg"):  # Windows
+        process.terminate()
+        return
+    with suppress(ProcessLookupError, PermissionError):  # all have ended
+        os.killpg(process.pid, how)
 
 
 def _choice(progress: dict[str, object]) -> dict[str, object]:

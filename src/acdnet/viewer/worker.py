@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -129,6 +130,8 @@ def _titles(upload: Path) -> list[str]:
 def _exit_with_server() -> None:
     while os.read(0, 1):  # not sys.stdin: the interpreter would wait for its lock at exit
         pass
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)  # also the processes it has started
     os._exit(143)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -164,7 +165,7 @@ def _series(key: tuple[str, ...], members: list[tuple[Any, SliceFile]], skipped:
     title += f", kernel {kernel}" if kernel else ""
     if "acdnet" in str(header.get("DerivationDescription") or ""):
         title += ", made by acdnet"
-    if str(header.get("SeriesNumber") or "").strip("-").isdigit():
+    if re.fullmatch(r"-?[0-9]{1,12}", str(header.get("SeriesNumber") or "")):
         title += f", series number {header.SeriesNumber}"
     series = Series(_hash(key), title if axial else f"{title}, not axial", axial)
     seen: dict[str, SliceFile] = {}
@@ -180,8 +181,12 @@ def _series(key: tuple[str, ...], members: list[tuple[Any, SliceFile]], skipped:
 
 
 def _kernel(header: Any) -> str:
+    """Return the name of the kernel, unless it quotes the patient's name or number."""
     value = header.get("ConvolutionKernel") or ""
-    return printable("/".join(str(part) for part in ([value] if isinstance(value, str) else value)), 16)
+    name = "/".join(str(part) for part in ([value] if isinstance(value, str) else value))
+    identity = f"{header.get('PatientName', '')} {header.get('PatientID', '')}".casefold()
+    words = {word for word in re.split(r"[\s^=\\]+", identity) if len(word) > 1}
+    return "" if any(word in name.casefold() for word in words) else printable(name, 16)
 
 
 def check_not_ours(series: Series) -> None:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from tests.fuzz.results import results
+from tests.fuzz.altered import altered
 
 
 def test_f75_altered_results(tmp_path: Path) -> None:
-    ends = results(60, 1, tmp_path)
+    ends = altered(60, 1, tmp_path)
     assert ends.total() == 60
     assert set(ends) == {"refused", "refused later", "shown"}
