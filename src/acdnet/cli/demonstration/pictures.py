@@ -25,7 +25,7 @@ def draw_comparison(cases: list[tuple[str, dict[str, Image], Mask]], path: Path)
     for row, (title, images, metal) in enumerate(cases):
         truth = images["truth"]
         soft = regions(truth, metal)["soft"]
-        rows, columns_ = _window(truth)
+        rows, columns_ = around_body(truth)
         for column, name in enumerate(columns):
             axes = figure.add_subplot(len(cases), len(columns), row * len(columns) + column + 1)
             if name == "as scanned - ACDNet":
@@ -42,7 +42,7 @@ def draw_comparison(cases: list[tuple[str, dict[str, Image], Mask]], path: Path)
     save(figure, path, CAPTION)
 
 
-def _window(truth: Image) -> tuple[slice, slice]:
+def around_body(truth: Image) -> tuple[slice, slice]:
     """Return the square around the body."""
     body = truth > -500.0
     rows, columns = np.flatnonzero(body.any(1)), np.flatnonzero(body.any(0))
