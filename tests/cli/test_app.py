@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import acdnet
+from acdnet.cli import main
 from acdnet.cli.models import headline
 from acdnet.config import ARCHITECTURES
 from acdnet.weights.load import read_acdnet
@@ -18,6 +19,17 @@ from tests.reduction.make import run
 
 def test_version() -> None:
     assert run("--version").text == f"acdnet {acdnet.__version__}\n"
+
+
+def test_f49_ctrl_c_before_a_verb_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("acdnet.cli.app.main", interrupted)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    assert capsys.readouterr() == ("", "")
 
 
 def test_help_names_every_verb_and_the_limits() -> None:

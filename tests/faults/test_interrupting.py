@@ -141,15 +141,20 @@ def test_f49_ctrl_c(tmp_path: Path) -> None:
     assert list((tmp_path / ".out.partial").rglob("*.npz"))
 
 
-@pytest.mark.parametrize("module", ["acdnet.cli.app", "typer", "acdnet.cli.view", "acdnet.viewer.serve", "uvicorn"])
-def test_f49_ctrl_c_in_the_first_second(module: str, tmp_path: Path) -> None:
-    """Ctrl-C while a module is being imported."""
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("module", ["typer", "acdnet.cli.view", "acdnet.viewer.app", "uvicorn", "acdnet.viewer.jobs"])
+def test_f49_ctrl_c_in_the_first_second(module: str, lost: bool, tmp_path: Path) -> None:
+    """Ctrl-C while a module is being imported, also where Python loses the exception."""
     finder = f"""
 import signal, sys
 class Finder:
     def find_spec(self, name, *_):
         if name == {module!r}:
-            signal.raise_signal(signal.SIGINT)
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                if not {lost}:
+                    raise
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Finder())
 from acdnet.cli import main

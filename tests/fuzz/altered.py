@@ -170,7 +170,8 @@ def _odd(random: Random) -> np.ndarray[Any, Any]:
         value = np.full(shape, random.choice([np.nan, np.inf, 1e300, -0.0]))
     if kind in "USV":
         return np.frombuffer(value.tobytes() * 4, f"{kind}{1 if kind == 'U' else 4}")
-    return np.asarray(value.astype("M8[D]" if kind == "M" else kind))
+    with np.errstate(all="ignore"):
+        return np.asarray(value.astype("M8[D]" if kind == "M" else kind))
 
 
 def _look(folder: Path) -> str:

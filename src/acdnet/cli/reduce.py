@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
+from acdnet.cli import INTERRUPTED
 from acdnet.cli.paths import relative
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.messages import printable
 from acdnet.methods.registry import check_method, method_help
 
-INTERRUPTED = 130
 DONE_IN_PART = 4
 """Exit code: finished, but files were skipped or slices with metal were not reduced."""
 

@@ -32,14 +32,14 @@ def run_server(
     echo: Callable[[str], None],
 ) -> None:
     """Serve the page until Ctrl-C."""
-    try:
-        from acdnet.viewer.app import make_app
-        from acdnet.viewer.connections import make_server
-        from acdnet.viewer.jobs import Jobs
-    except ImportError as error:
-        raise MissingExtra("the viewer", "fastapi uvicorn") from error
     with ExitStack() as cleanup:
-        cleanup.enter_context(_exit_on_signals())
+        interrupts = cleanup.enter_context(_exit_on_signals())
+        try:
+            from acdnet.viewer.app import make_app
+            from acdnet.viewer.connections import make_server
+            from acdnet.viewer.jobs import Jobs
+        except ImportError as error:
+            raise MissingExtra("the viewer", "fastapi uvicorn") from error
         listening = cleanup.enter_context(listen(port))
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(TOKEN_BYTES)
@@ -54,6 +54,8 @@ def run_server(
         if browser:
             redirect = cleanup.enter_context(_redirect_page(address))
             threading.Thread(target=_open_when_ready, args=(server, redirect, visited), daemon=True).start()
+        if interrupts:
+            raise KeyboardInterrupt
         server.run([listening])
 
 
@@ -73,18 +75,28 @@ def listen(port: int) -> socket.socket:
 
 
 @contextmanager
-def _exit_on_signals() -> Iterator[None]:
-    """Turn termination signals into SystemExit, so that cleanup runs."""
+def _exit_on_signals() -> Iterator[list[int]]:
+    """Turn termination signals into SystemExit, so that cleanup runs.
+
+    The list that is returned contains the interrupts: Python loses a KeyboardInterrupt in some places of an import.
+    """
+    interrupts: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield interrupts
         return
 
     def exit_(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
+    def interrupt(number: int, _: object) -> None:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
     before = {number: signal.signal(number, exit_) for number in SIGNALS}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, interrupt)
     try:
-        yield
+        yield interrupts
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
