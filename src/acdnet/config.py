@@ -227,7 +227,7 @@ class LocaliserConfig(NetworkConfig):
             return 9 * (before + after) * after + 4 * after
 
         widths = self.widths()
-        down = sum(double(before, after) for before, after in pairwise((32, *widths)))
+        down = sum(double(before, after) for before, after in pairwise((36, *widths)))
         up = sum(double(fine + coarse, fine) for fine, coarse in pairwise(widths))
         return down + up + _conv(widths[0], 32, 1) + _conv(11, 8, 3) + _conv(8, 1, 3)
 

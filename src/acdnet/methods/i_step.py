@@ -52,7 +52,7 @@ def streak_gains(hu: Image, masks: Sequence[Mask], is_metal: Sequence[bool], pix
     images = fbp(torch.stack([interpolate(sinogram, trace) for trace in traces]), geometry)
     Y = fbp(sinogram, geometry)
     hidden = F.max_pool2d((coarse[1:].amax(0) > 0).float()[None], 3, 1, 1)[0] > 0
-    soft = (Y > SOFT[0]) & (Y < SOFT[1]) & ~hidden
+    soft = (SOFT[0] < Y) & (SOFT[1] > Y) & ~hidden
     tv = [_tv(image.clamp(*LIMITS), soft) for image in images]
     return [float(np.log(tv[0] / tv[n + 1]) if n in so_far else np.log(tv[n + 1] / tv[0])) for n in range(len(masks))]
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from acdnet.config import LocaliserConfig
-from acdnet.methods.learned.clues import ABSENT, bands, clues, finite
+from acdnet.methods.learned.clues import ABSENT, clues, finite, spoken_back
 from acdnet.methods.learned.localiser import CHANNELS, Localiser
 from acdnet.units import Image
 
@@ -36,10 +36,11 @@ def test_the_channels_show_the_neighbours_or_that_there_is_none() -> None:
 
 
 def test_bright_pixels_make_a_band_between_them_and_dark_ones_none() -> None:
-    found = bands(torch.from_numpy(water()), 2.0).numpy()
-    between, above = found[45, 35], found[20, 35]
-    assert abs(between) > 3 * abs(above)
-    assert not bands(torch.from_numpy(water(1500.0)), 2.0).any()
+    bands, change = (image.numpy() for image in spoken_back(torch.from_numpy(water()), 2.0))
+    assert abs(bands[45, 35]) > 3 * abs(bands[20, 35])
+    assert change[45, 20] < -1  # the rod goes with its rays
+    assert abs(change[45, 35]) < 0.6
+    assert not any(image.any() for image in spoken_back(torch.from_numpy(water(1500.0)), 2.0))
 
 
 def test_values_that_are_not_finite_count_as_the_brightest() -> None:

@@ -1,7 +1,7 @@
 """The localiser: a small U-Net that marks metal in a slice, on pixels twice as wide inside.
 
-Its channels (`acdnet.methods.learned.clues`) show the slice in three windows, its neighbours, and the bands that its
-bright pixels would cause if they were metal.
+Its channels (`acdnet.methods.learned.clues`) show the slice in three windows, its neighbours, and what the reduction
+says of its bright pixels.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from acdnet.config import LocaliserConfig
 
-CHANNELS = 8
+CHANNELS = 9
 OWN = 3
 """The first channels show the slice itself; they are seen again at full resolution."""
 FINE = 8
@@ -38,7 +38,7 @@ class Localiser(nn.Module):
         )
 
     def forward(self, channels: Tensor) -> Tensor:
-        """Return logits, B x 1 x H x W, of channels, B x 8 x H x W."""
+        """Return logits, B x 1 x H x W, of channels, B x 9 x H x W."""
         height, width = channels.shape[-2:]
         step = 2 ** len(self.down)
         padded = F.pad(channels, (0, -width % step, 0, -height % step))

@@ -46,7 +46,7 @@ PATCHES_PER_SLICE, KEPT = 2, 8
 
 @dataclass
 class LocaliserPatches:
-    """An endless list of examples: channels, metal, and weights, 10 x size x size."""
+    """An endless list of examples: channels, metal, and weights, 11 x size x size."""
 
     sets: Sequence[PairSet]
     size: int
@@ -130,7 +130,7 @@ class LocaliserPatches:
 
 
 class LocaliserTask(Task):
-    """Batches are the channels, B x 8 x size x size, the metal and the weights, B x 1 x size x size."""
+    """Batches are the channels, B x 9 x size x size, the metal and the weights, B x 1 x size x size."""
 
     calibration = 40
 
