@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from acdnet.errors import InputRefused
-from acdnet.viewer.job import ANY_PLANE, LOSSY, PROGRESS, SERIES, UPLOAD
+from acdnet.viewer.job import ANY_PLANE, LOSSY, PROGRESS, RESULT, SERIES, UPLOAD
 from acdnet.viewer.worker import reduce_job
 
-HOW = {"kind": "dicom", SERIES: "", ANY_PLANE: False, LOSSY: False}
+HOW = {"kind": "dicom", SERIES: "", ANY_PLANE: False, LOSSY: False, "keep": [], "drop": [], "target": RESULT}
 
 
 @pytest.mark.parametrize(
