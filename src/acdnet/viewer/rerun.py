@@ -60,6 +60,6 @@ def _check(keep: tuple[int, ...], drop: tuple[int, ...], objects: list[Any], ver
             "another version of acdnet reduced this scan and may number objects otherwise; upload it again"
         )
     if unknown := sorted({*keep, *drop} - {*range(1, len(objects) + 1)}):
-        raise InputRefused(f"there is no object {unknown[0]}; this scan has {len(objects)}")
+        raise InputRefused(f"there is no object {unknown[0]!s:.20}; this scan has {len(objects)}")
     if both := sorted({*keep} & {*drop}):
         raise InputRefused(f"object {both[0]} is both kept and dropped")

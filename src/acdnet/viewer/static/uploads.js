@@ -148,7 +148,7 @@ export class Uploads {
       return button;
     };
     if (job.needs !== "series") return [choice(ACCEPT[job.needs], 1)];
-    return [make("div", { textContent: "Choose the series to reduce. The other series will be deleted." }), ...job.choices.map((title, n) => choice(title, n + 1))];
+    return [make("div", { textContent: "Choose the series to reduce." }), ...job.choices.map((title, n) => choice(title, n + 1))];
   }
 
   stop() {
