@@ -17,41 +17,14 @@ from acdnet.viewer.job import DONE, ENDED, JOB, QUEUED, RUNNING, UPLOAD, Job, cl
 from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.rerun import reduce_again
 from tests.reduction.make import change_report, report
-from tests.viewer.objects import write_objects
+from tests.viewer.objects import WORKER, add, write_objects
 from tests.viewer.server import API, client_of, until
-
-WORKER = """
-import json, pathlib, shutil, sys
-place, options = pathlib.Path(sys.argv[1]), json.loads(sys.argv[2])
-if options["drop"] == [1]:
-    (place / f".{options['target']}.partial").mkdir()
-    (place / "progress.json").write_text(json.dumps({"message": "no room", "needs": "series", "choices": ["a"]}))
-    sys.exit(4)
-if not (place / options["target"]).is_dir():
-    shutil.copytree(place / "result", place / "unfinished")
-    report = json.loads((place / "unfinished/report.json").read_text())
-    for one in report["objects"]:
-        one["decision"] = "kept" if one["number"] in options["keep"] else "dropped"
-    (place / "unfinished/report.json").write_text(json.dumps(report))
-    (place / "unfinished").rename(place / options["target"])
-(place / "progress.json").write_text(json.dumps({"message": "look here"}))
-"""
-"""A worker that writes down the decisions, but fails when it has to drop object 1."""
 
 
 @pytest.fixture
 def marked(reduced_by_li: Path, tmp_path: Path) -> Path:
     shutil.copytree(reduced_by_li, tmp_path / "out")
     return write_objects(tmp_path / "out")
-
-
-def add(jobs: Jobs, result: Path, **changes: Any) -> str:
-    """Add a job that is done and kept its upload."""
-    job = jobs.create(1, "dicom")
-    shutil.copytree(result, jobs.folder / job.id / "result")
-    (jobs.folder / job.id / UPLOAD / "00001").write_bytes(b"a slice")
-    jobs.change(job, **({"state": DONE, "received": 1, "objects": 3} | changes))
-    return job.id
 
 
 @pytest.fixture
