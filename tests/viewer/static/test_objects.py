@@ -108,7 +108,7 @@ def test_a_click_decides_and_another_takes_it_back(page: Any, marked_address: st
     assert item(page, 2).inner_text().split("\n")[1] == "will be kept"
     assert not ink(page, YELLOW).any()
     assert ink(page, CYAN).sum() > 2 * thin
-    assert page.inner_text("#objects p") == "Repeat the reduction with --keep 2 --drop 3"
+    assert page.inner_text("#objects p") == "Repeat the reduction with\n--keep 2 --drop 3"
     assert page.locator(AGAIN).count() == 0  # the scan is not here
     edge = at(page, PLACES[2][0].start - 0.5, 29)
     page.mouse.click(edge[0], edge[1] - 2)  # on the outline
@@ -126,7 +126,7 @@ def test_a_click_decides_and_another_takes_it_back(page: Any, marked_address: st
     assert item(page, 1).inner_text().split("\n")[1] == "will be dropped"
     assert ink(page, GREY).any()
     item(page, 3).locator("button").click()
-    assert page.inner_text("#objects p") == "Repeat the reduction with --keep 3 --drop 1"
+    assert page.inner_text("#objects p") == "Repeat the reduction with\n--keep 3 --drop 1"
     for number in (1, 3):
         assert item(page, number).locator("button").inner_text() == "Undo"
         item(page, number).locator("button").click()

@@ -1,7 +1,7 @@
 // The objects that may be metal: their outlines, their list, and decisions about them.
 
 import { requestJson, resultName, showError } from "./data.js";
-import { make } from "./dom.js";
+import { $, make } from "./dom.js";
 import { outline, styleOf } from "./overlay.js";
 
 const REACH = 3; // pixels of the screen around an outline that belong to the object
@@ -18,7 +18,6 @@ export class ObjectPanel {
     this.pending = new Map(); // number of an object -> its decision in the next reduction
     this.state = ""; // what the server is doing about it
     this.box.hidden = !this.objects.length;
-    document.querySelector("[data-overlay=objects]").hidden = this.box.hidden;
     this.draw();
     if (job?.again) this.follow().catch(showError).finally(() => this.say(""));
   }
@@ -106,10 +105,8 @@ export class ObjectPanel {
   // List -----------------------------------------------------------------------------------------------------------
 
   draw() {
-    const place = this.box.querySelector("ol")?.scrollTop ?? 0;
-    const list = make("ol", {}, ...this.objects.map((one) => this.item(one)));
-    this.box.replaceChildren(make("h3", { textContent: "What may be metal" }), list, ...this.end());
-    list.scrollTop = place;
+    this.box.querySelector("ol").replaceChildren(...this.objects.map((one) => this.item(one)));
+    $("decide").replaceChildren(...this.end());
   }
 
   item(one) {
@@ -136,6 +133,6 @@ export class ObjectPanel {
     if (!this.pending.size) return [];
     const options = [["--keep", this.decided(KEPT)], ["--drop", this.decided(DROPPED)]].filter(([, numbers]) => numbers.length);
     const text = options.map(([name, numbers]) => `${name} ${numbers.join(",")}`).join(" ");
-    return [make("p", {}, "Repeat the reduction with ", make("code", { textContent: text }))];
+    return [make("p", {}, "Repeat the reduction with", make("code", { textContent: text }))];
   }
 }

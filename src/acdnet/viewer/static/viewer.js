@@ -18,6 +18,8 @@ const PREFETCH = [1, -1, 2, -2, 3]; // slices loaded in advance, relative to the
 
 const PARTS = ["viewer", "views", "windows", "overlays", "help"]; // elements of an open result
 
+const overlayButtons = () => document.querySelectorAll("[data-overlay]");
+
 export class Viewer {
   // `job`: the job that produced the result, on a server with jobs; `open` opens another result.
   constructor(name, about, job, open) {
@@ -216,7 +218,7 @@ export class Viewer {
     $("by-number").onclick = () => { this.byChange = false; this.fillSlices(); };
     $("by-change").onclick = () => { this.byChange = true; this.fillSlices(); };
     for (const button of $("views").children) button.onclick = () => this.setView(button.dataset.view).catch(showError);
-    for (const button of $("overlays").children) button.onclick = () => this.toggle(button.dataset.overlay);
+    for (const button of overlayButtons()) button.onclick = () => this.toggle(button.dataset.overlay);
     document.onkeydown = (event) => this.key(event);
     document.onkeyup = (event) => { if (event.key === " ") this.space = false; };
     this.watcher = new ResizeObserver(() => {
@@ -231,7 +233,7 @@ export class Viewer {
 
   toggle(name, on = !this.overlays[name]) {
     this.overlays[name] = on;
-    for (const button of $("overlays").children) button.classList.toggle("on", this.overlays[button.dataset.overlay]);
+    for (const button of overlayButtons()) button.classList.toggle("on", this.overlays[button.dataset.overlay]);
     this.paint();
   }
 
