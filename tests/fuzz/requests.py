@@ -33,6 +33,7 @@ ROUTES = [
     ),
     *("GET api/results/{}/slices/{}/stages/about", "GET api/results/{}/slices/{}/stages/{}/{}/{}", "POST api/jobs"),
     *("DELETE api/jobs/{}", "PUT api/jobs/{}/files/{}", "POST api/jobs/{}/start", "POST api/jobs/{}/choose"),
+    "POST api/jobs/{}/again",
     *("POST api/jobs/{}/cancel", "GET api/jobs/{}/download", "GET {}", "GET {}/{}/{}"),
 ]
 USUAL = ["result", "after", "before", "metal", "app.js", "0", "1", "2", "images"]
@@ -95,7 +96,7 @@ VALUES: list[Any] = [
         "\x00",
         "\x1b[31m",
     ),
-    *("x" * 3000, [], [1], {}, {"a": {}}, "../x", float("nan"), float("inf")),
+    *("x" * 3000, [], [1], [10**400], {}, {"a": {}}, "../x", float("nan"), float("inf")),
 ]
 BODIES = [
     *(b"", b"x", b"{", b"[]", b"null", b"\xff\xfe", b"\xef\xbb\xbf{}", b"[" * 4000, b'{"files":' * 400, b" " * 5000),
@@ -132,7 +133,7 @@ def hostile(random: Random, names: list[str], port: int) -> tuple[bytes, bool, b
 def _body(random: Random) -> bytes:
     if random.random() < 0.4:
         return random.choice(BODIES)
-    return json.dumps({name: random.choice(VALUES) for name in ("files", "kind", "answer")}).encode()
+    return json.dumps({name: random.choice(VALUES) for name in ("files", "kind", "answer", "keep", "drop")}).encode()
 
 
 def _framing(random: Random, body: bytes) -> tuple[list[str], bytes]:

@@ -3,7 +3,8 @@ import pytest
 
 from acdnet.errors import ConfigError
 from acdnet.methods.localise import MetalObject
-from acdnet.reduction.objects import DOUBTFUL, DROPPED, KEPT, METAL, Objects
+from acdnet.reduction.object_report import DOUBTFUL, DROPPED, KEPT, METAL
+from acdnet.reduction.objects import Objects
 from acdnet.reduction.report import doubts
 from tests.methods.test_localise import part
 

@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from pydicom.uid import UID
 
 from acdnet.viewer.jobs import Jobs
+from acdnet.viewer.rerun import run_with_choice
 from tests.reduction.make import reduce, series
 from tests.viewer.server import API, client_of, ended, files, submit
 
@@ -66,7 +67,7 @@ def test_one_of_several_series_is_chosen(client: TestClient, tmp_path: Path) -> 
     assert (done["state"], done["needs"], done["choices"]) == ("done", "", [])
     assert len(client.get(f"{API}/results/{name}").json()["slices"]) == 3
     assert client.post(f"{BASE}/{name}/choose", json={"answer": 1}).status_code == 400
-    assert not (tmp_path / "jobs" / name / "upload").exists()
+    assert (tmp_path / "jobs" / name / "upload").exists() == (done["objects"] > 0)
 
 
 def test_a_wrong_choice_can_be_corrected(client: TestClient, tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_an_open_choice_survives_a_restart_and_is_deleted_with_its_job(tmp_path:
     assert again.get(name).needs == "any_plane"
     assert [file.name for file in (tmp_path / "jobs" / name / "upload").iterdir()] == ["00001"]
     assert not (tmp_path / "jobs" / broken / "upload").exists()
-    assert again.choose(name, 1).state == "queued"
+    assert run_with_choice(again, name, 1).state == "queued"
     again.close()
     with closing(Jobs(tmp_path / "jobs", start=False)) as third:
         assert (third.get(name).state, third.get(name).any_plane) == ("queued", True)  # the answer is on disk

@@ -47,7 +47,7 @@ def test_a_result_that_is_deleted_while_it_is_opened(
     def opened(folder: Path) -> Any:
         result = open_result(folder)
         jobs.delete(name)
-        shown.close(name)
+        shown.close_job(name)
         return result
 
     monkeypatch.setattr(sessions_module, "open_result", opened)

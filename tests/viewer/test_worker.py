@@ -5,13 +5,18 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from acdnet.errors import InputRefused
-from acdnet.viewer.job import ANY_PLANE, LOSSY, PROGRESS, SERIES, UPLOAD
+from acdnet.viewer.job import ANY_PLANE, LOSSY, PROGRESS, RESULT, SERIES, UPLOAD
 from acdnet.viewer.worker import reduce_job
+from tests.methods.test_localise import Bright
+from tests.reduction.make import report as report_of
+from tests.reduction.make import series, volume
 
-HOW = {"kind": "dicom", SERIES: "", ANY_PLANE: False, LOSSY: False}
+HOW = {"kind": "dicom", SERIES: "", ANY_PLANE: False, LOSSY: False, "keep": [], "drop": [], "target": RESULT}
 
 
 @pytest.mark.parametrize(
@@ -66,3 +71,25 @@ def test_the_class_of_an_error_and_not_its_text_asks_for_a_choice(tmp_path: Path
     assert report["code"] == InputRefused.exit_code
     assert report["needs"] == ""
     assert report["message"].startswith("file 00001: ")
+
+
+class Doubtful(Bright):
+    """Says of everything bright that it may be metal."""
+
+    def forward(self, channels: torch.Tensor) -> torch.Tensor:
+        return torch.where(super().forward(channels) > 0, -0.6, -20.0)
+
+
+def test_decisions_reach_the_reduction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acdnet.reduction.scan_metal.localiser", lambda: Doubtful(2500.0))
+    series(tmp_path / UPLOAD, hu=volume((False, True)))
+    assert reduce_job(tmp_path, HOW) == 0
+    assert "1 object may be metal" in json.loads((tmp_path / PROGRESS).read_text())["message"]
+    assert [one["decision"] for one in report_of(tmp_path / RESULT)["objects"]] == ["doubtful"]
+    assert reduce_job(tmp_path, HOW | {"keep": [1], "target": "result-1"}) == 0
+    again = report_of(tmp_path / "result-1")
+    assert [one["decision"] for one in again["objects"]] == ["kept"]
+    assert [one["status"] for one in again["slices"]] == ["unchanged", "reduced"]
+    assert np.load(tmp_path / "result-1/maps/0002.npz")["metal"].any()
+    assert reduce_job(tmp_path, HOW | {"keep": [2], "target": "result-2"}) != 0
+    assert json.loads((tmp_path / PROGRESS).read_text())["message"] == "there is no object 2; this scan has 1"

@@ -16,7 +16,7 @@ from acdnet.files import write_atomically
 from acdnet.io.scan import NOTICE
 from acdnet.io.slices import Change, Image, Mask, Slice
 from acdnet.reduction.guard import MAX_FAR_CHANGE_HU, MAX_SHIFT_HU
-from acdnet.reduction.objects import DOUBTFUL, ObjectReport
+from acdnet.reduction.object_report import DOUBTFUL, ObjectReport
 from acdnet.reduction.slice_report import PASSED, REDUCED, UNCHANGED, SliceReport
 
 if TYPE_CHECKING:

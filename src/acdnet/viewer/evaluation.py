@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from acdnet.errors import InputRefused
 from acdnet.io.slices import Image, Mask
 from acdnet.viewer.safe_read import check_image, load_arrays
-from acdnet.viewer.view_model import ErrorMap, Layer, Plane
+from acdnet.viewer.view_model import ErrorMap, Labels, Layer, Plane
 
 CASES = "cases.npz"
 MAX_CASES_BYTES = 2**30
@@ -82,6 +82,9 @@ class EvaluationResult:
         return np.asarray(self.arrays[f"{number}/metal"], bool)
 
     def expected_error_hu(self, number: int) -> ErrorMap | None:  # noqa: ARG002
+        return None
+
+    def objects(self, number: int) -> Labels | None:  # noqa: ARG002
         return None
 
     def why_no_stages(self) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from acdnet.errors import InputRefused, NeedsChoice
 from acdnet.viewer.safe_read import read_json
@@ -18,6 +19,8 @@ STATES = (UPLOADING, QUEUED, RUNNING, *ENDED)
 KINDS = ("dicom", "nii", "nii.gz")
 SERIES, ANY_PLANE, LOSSY = NeedsChoice.SERIES, NeedsChoice.ANY_PLANE, NeedsChoice.LOSSY
 JOB, UPLOAD, RESULT, PROGRESS = "job.json", "upload", "result", "progress.json"
+RESULTS = re.compile(rf"\.?{RESULT}(-\d+)?(\.partial)?")
+"""Names of results, complete or not."""
 MAX_JSON_BYTES = 2**20
 
 
@@ -59,6 +62,36 @@ class Job:
     """The choice that a failed job is waiting for: SERIES, ANY_PLANE, LOSSY, or empty."""
     choices: tuple[str, ...] = ()
     """The series to choose from, described without patient data."""
+    objects: int = 0
+    """How many objects a job that is done has found; if there are any, it keeps its upload and can be repeated."""
+    runs: int = 0
+    """How many times its result was replaced. The record decides which result is valid."""
+    again: bool = False
+    """Whether it is being reduced again; its result stays valid until then."""
+    keep: tuple[int, ...] = ()
+    """The objects that count as metal when it is reduced again; the report of a result has its own."""
+    drop: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The folder of the result that it is working on."""
+        return result_name(self.runs + self.again)
+
+
+AT_REST: dict[str, Any] = {"again": False, "keep": (), "drop": ()}
+"""What a job that is not being reduced again records."""
+
+
+def result_name(run: int) -> str:
+    """Return the name of the folder of a result."""
+    return f"{RESULT}-{run}" if run else RESULT
+
+
+def stopped(job: Job, state: str, message: str) -> dict[str, Any]:
+    """Return what changes when a job ends without a new result: one that has a result keeps it."""
+    if job.again:
+        return AT_REST | {"state": DONE, "message": f"not reduced again: {message}", "needs": "", "choices": ()}
+    return {"state": state, "message": message}
 
 
 def read_job(folder: Path) -> Job:
@@ -75,7 +108,7 @@ def read_job(folder: Path) -> Job:
         raise InputRefused(f"{path}: is incomplete") from error
     if job.id != folder.name:
         raise InputRefused(f"{path}: id is {job.id:.40}; it must match the folder name")
-    counts = (job.number, job.files, job.received, job.bytes, job.series)
+    counts = (job.number, job.files, job.received, job.bytes, job.series, job.objects, job.runs, *job.keep, *job.drop)
     words = job.state in STATES and job.kind in KINDS and job.needs in ("", SERIES, ANY_PLANE, LOSSY)
     if not words or min(counts) < 0:
         raise InputRefused(f"{path}: contains an impossible value")
@@ -88,7 +121,7 @@ def _convert(type_: Any, value: Any, what: str) -> Any:
         return float(value)
     if type_ in (int, str, bool) and type(value) is type_:
         return value
-    if type_ not in (int, str, bool, float) and isinstance(value, list) and all(type(one) is str for one in value):
+    if get_origin(type_) is tuple and isinstance(value, list) and all(type(one) is get_args(type_)[0] for one in value):
         return tuple(value)
     raise InputRefused(f"{what} has the wrong type {type(value).__name__}")
 
@@ -103,10 +136,13 @@ def read_progress(folder: Path) -> dict[str, object]:
 
 
 def clean_up(folder: Path, job: Job) -> None:
-    """Delete files that an ended job no longer needs; a job that waits for a choice keeps its upload."""
-    kept = {DONE: (RESULT,), FAILED: (UPLOAD,) if job.needs else ()}.get(job.state, ())
-    for name in {UPLOAD, RESULT, f".{RESULT}.partial"} - {*kept}:
-        shutil.rmtree(folder / name, ignore_errors=True)
+    """Delete files that an ended job no longer needs; one that may be repeated keeps its upload."""
+    repeatable = (job.state == DONE and job.objects) or (job.state == FAILED and job.needs)
+    kept = {result_name(job.runs) if job.state == DONE else "", UPLOAD if repeatable else ""}
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name not in kept and (path.name == UPLOAD or RESULTS.fullmatch(path.name)):
+                shutil.rmtree(path, ignore_errors=True)
     remove_partial(folder, (JOB, PROGRESS))
 
 

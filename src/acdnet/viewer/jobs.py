@@ -2,7 +2,7 @@
 
     FOLDER/<id>/job.json     the record of the job, written atomically
     FOLDER/<id>/upload/      uploaded files under running numbers; no name from outside is used
-    FOLDER/<id>/result/      output of `acdnet reduce`
+    FOLDER/<id>/result/      output of `acdnet reduce`; result-1, result-2, ... after it was reduced again
 
 All state is on disk. After a crash the server queues the waiting jobs again in their order, and an interrupted job
 continues with the slices that were finished.
@@ -20,23 +20,18 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from acdnet.errors import AcdnetError, InputRefused, PlaceTaken, ResourceError
 from acdnet.files import locked, write_atomically
 from acdnet.viewer.job import (
-    ANY_PLANE,
     CANCELLED,
     DONE,
     ENDED,
     FAILED,
     JOB,
     KINDS,
-    LOSSY,
     QUEUED,
-    RESULT,
     RUNNING,
-    SERIES,
     UPLOAD,
     UPLOADING,
     Job,
@@ -45,6 +40,8 @@ from acdnet.viewer.job import (
     read_job,
     read_progress,
     remove_partial,
+    result_name,
+    stopped,
 )
 from acdnet.viewer.queue import Queue
 from acdnet.viewer.safe_read import refuse_link
@@ -209,25 +206,9 @@ class Jobs:
                 return job  # a repeated request
             if job.received != job.files:
                 raise InputRefused(f"{job.received} of {job.files} files have arrived")
-            return self._enqueue(replace(job, state=QUEUED))
+            return self.enqueue(replace(job, state=QUEUED))
 
-    def choose(self, id_: str, answer: int) -> Job:
-        """Run a job again with the choice it needs: the number of a series from 1, or 1 to accept."""
-        with self.lock:
-            job = self.get(id_)
-            if job.state in (QUEUED, RUNNING):
-                return job  # a repeated request
-            if job.state != FAILED or not job.needs:
-                raise InputRefused(f"the job is {job.state} and needs no choice")
-            last = len(job.choices) if job.needs == SERIES else 1
-            if not 1 <= answer <= last:
-                raise InputRefused(f"choice {answer} does not exist; choose a number from 1 to {last}")
-            chosen: dict[str, Any] = {job.needs: True}
-            if job.needs == SERIES:  # what was accepted for another series does not apply to this one
-                chosen = {SERIES: answer, ANY_PLANE: False, LOSSY: False}
-            return self._enqueue(replace(job, state=QUEUED, message="", needs="", choices=(), **chosen))
-
-    def _enqueue(self, job: Job) -> Job:
+    def enqueue(self, job: Job) -> Job:
         """Queue a job; it is on disk before the request is answered."""
         self._save(job)
         self.jobs[job.id] = job
@@ -235,14 +216,16 @@ class Jobs:
         return job
 
     def cancel(self, id_: str) -> Job:
-        """Stop a job and delete its files."""
+        """Stop a job and delete its files, but not the result that it had before."""
         with self.lock:
             job = self.get(id_)
             if job.state in ENDED:
                 return job
-            job = self.change(job, state=CANCELLED, message="cancelled")
+            job = self.change(job, **stopped(job, CANCELLED, "cancelled"))
             running = self.queue.stop(id_)
-        if not running:
+            if job.state == DONE and not running:  # in the lock: it can be queued again at once
+                clean_up(self.folder / id_, job)
+        if job.state != DONE and not running:
             clean_up(self.folder / id_, job)  # outside the lock: other requests need not wait for the disk
         return job
 
@@ -282,13 +265,14 @@ class Jobs:
         raise ResourceError("the job is still running; try again")
 
     def result(self, id_: str) -> Path:
-        """Return the result folder of a finished job."""
+        """Return the result folder of a job that is done, perhaps while it is reduced again."""
         job = self.get(id_)
-        if job.state != DONE:
+        if job.state != DONE and not job.again:
             raise InputRefused(f"the job is {job.state}; it has no result")
-        for place in (self.folder / id_, self.folder / id_ / RESULT):
+        folder = self.folder / id_ / result_name(job.runs)
+        for place in (folder.parent, folder):
             refuse_link(place)
-        return self.folder / id_ / RESULT
+        return folder
 
     def close(self) -> None:
         """Stop; an interrupted job continues at the next start."""

@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING
 from acdnet.errors import ResourceError
 from acdnet.viewer.job import (
     ANY_PLANE,
-    CANCELLED,
+    AT_REST,
     DONE,
     FAILED,
     LOSSY,
     PROGRESS,
     QUEUED,
-    RESULT,
     RUNNING,
     SERIES,
     Job,
     clean_up,
+    stopped,
 )
+from acdnet.viewer.objects import objects_in
 
 if TYPE_CHECKING:
     from acdnet.viewer.jobs import Jobs
@@ -37,6 +38,8 @@ WORKER = (sys.executable, "-m", "acdnet.viewer.worker")
 BUSY = ResourceError.exit_code
 """Exit code of a worker that found another process still writing the result."""
 POLL_SECONDS = 1.0
+OPTIONS = ("kind", SERIES, ANY_PLANE, LOSSY, "keep", "drop", "target")
+"""What the worker needs to know of a job."""
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """Windows has no SIGKILL."""
 
@@ -72,7 +75,7 @@ class Queue(threading.Thread):
                 self._run_job(job)
             except Exception as error:
                 reason = getattr(error, "strerror", None) or type(error).__name__
-                self.jobs.change(job, state=FAILED, message=f"could not be started ({reason})")
+                self.jobs.change(job, **stopped(job, FAILED, f"could not be started ({reason})"))
 
     def _next(self) -> Job | None:
         with self.jobs.lock:
@@ -86,7 +89,7 @@ class Queue(threading.Thread):
                 return  # cancelled or deleted in the meantime
             self.jobs.change(job, state=RUNNING)
             (folder / PROGRESS).unlink(missing_ok=True)  # left by an earlier run
-            options = {name: getattr(job, name) for name in ("kind", SERIES, ANY_PLANE, LOSSY)}
+            options = {name: getattr(job, name) for name in OPTIONS}
             command = [*WORKER, str(folder), json.dumps(options)]
             null = subprocess.DEVNULL
             self.process = subprocess.Popen(  # noqa: S603
@@ -105,11 +108,11 @@ class Queue(threading.Thread):
             if code == BUSY and progress.get("busy") and now.state == RUNNING:
                 self.jobs.change(now, state=QUEUED)  # the worker of a killed server is still running
             else:
-                if now.state != CANCELLED:
-                    good = code == 0 and (folder / RESULT).is_dir()
+                if now.state == RUNNING:  # it was not cancelled
+                    good = code == 0 and (folder / now.target).is_dir()
                     message = str(progress.get("message", "")) or ("" if good else self._reason(code, stalled))
-                    choice = _choice(progress)
-                    now = self.jobs.change(now, state=DONE if good else FAILED, message=message, **choice)
+                    ended = _finished(folder, now, message) if good else stopped(now, FAILED, message)
+                    now = self.jobs.change(now, **(_choice(progress) | ended))
                 clean_up(folder, now)
                 return
         self.wake.wait(POLL_SECONDS)
@@ -154,6 +157,13 @@ def _end(process: subprocess.Popen[bytes], how: int) -> None:
         return
     with suppress(ProcessLookupError, PermissionError):  # all have ended
         os.killpg(process.pid, how)
+
+
+def _finished(folder: Path, job: Job, message: str) -> dict[str, object]:
+    """Return what changes when the new result of a job becomes valid."""
+    objects, _ = objects_in(folder / job.target)
+    record = {"state": DONE, "message": message, "runs": job.runs + job.again, "objects": len(objects)}
+    return record | AT_REST
 
 
 def _choice(progress: dict[str, object]) -> dict[str, object]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
 from acdnet.io.scan import DIFFERENCE, REDUCED
@@ -17,13 +18,15 @@ from acdnet.io.slices import Image, Mask
 from acdnet.limits import check_pixel_mm
 from acdnet.viewer.evaluation import EvaluationResult
 from acdnet.viewer.images import Images, open_images
+from acdnet.viewer.objects import MAX_REPORT_BYTES, REPORT, read_objects
 from acdnet.viewer.safe_read import check_image, load_arrays, read_json, refuse_links
-from acdnet.viewer.view_model import ErrorMap, Layer, Plane, ViewModel
+from acdnet.viewer.view_model import ErrorMap, Labels, Layer, Plane, ViewModel
 
-MAX_REPORT_BYTES = 64 * 2**20
 MAX_MAPS_BYTES = 64 * 2**20
 CACHE_BYTES, MAP_CACHE_BYTES = 32 * 2**20, 8 * 2**20
-"""Memory for slices and for their masks and error maps."""
+"""Memory for slices and for their masks, error maps and objects."""
+BYTES_PER_PIXEL = 1 + 2 + 2
+"""Of these maps."""
 HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -37,9 +40,9 @@ def open_result(folder: Path) -> ViewModel:
 
 
 def _read_report(folder: Path) -> dict[str, Any]:
-    path = folder / "report.json"
+    path = folder / REPORT
     if not path.is_file():
-        raise InputRefused(f"{folder}: has no report.json; give the output of acdnet reduce or acdnet evaluate")
+        raise InputRefused(f"{folder}: has no {REPORT}; give the output of acdnet reduce or acdnet evaluate")
     report = read_json(path, MAX_REPORT_BYTES)
     if not isinstance(report, dict) or not ("slices" in report or "tables" in report):
         raise InputRefused(f"{path}: is not a report of acdnet reduce or acdnet evaluate")
@@ -75,13 +78,16 @@ class ReductionResult:
         self.folder, self.report, self.spacing_mm = folder, report, _spacing(report, folder)
         after, change = (open_images(folder, kind) for kind in (REDUCED, DIFFERENCE))
         self.count = len(report["slices"])
+        self.found = read_objects(report, self.count, f"{folder}/{REPORT}")
         for kind, images in ((REDUCED, after), (DIFFERENCE, change)):
             if len(images) != self.count:
                 raise InputRefused(f"{folder}: {kind} has {len(images)} slices, report.json {self.count}")
         read = partial(_read_pair, folder, after, change)
         first, *_ = read(0)
         self._slice = lru_cache(max(1, CACHE_BYTES // (2 * first.nbytes)))(read)
-        self._maps = lru_cache(max(1, MAP_CACHE_BYTES // (3 * first.size)))(partial(_read_maps, folder, self._slice))
+        self._maps = lru_cache(max(1, MAP_CACHE_BYTES // (BYTES_PER_PIXEL * first.size)))(
+            partial(_read_maps, folder, self._slice, len(self.found))
+        )
         self.shape = first.shape
 
     def describe(self) -> dict[str, Any]:
@@ -97,6 +103,7 @@ class ReductionResult:
             "slices": slices,
             "cautions": self.report.get("cautions", []),
             "counts": self.report.get("counts", {}),
+            "objects": [one.to_dict() for one in self.found],
         }
 
     def image(self, number: int, layer: str) -> Image:
@@ -113,6 +120,9 @@ class ReductionResult:
 
     def expected_error_hu(self, number: int) -> ErrorMap | None:
         return self._maps(number)[1]
+
+    def objects(self, number: int) -> Labels | None:
+        return self._maps(number)[2]
 
     def why_no_stages(self) -> str:
         label = str(self.report.get("method", ""))
@@ -133,20 +143,30 @@ class ReductionResult:
         return ""
 
 
-Maps = tuple[Mask | None, ErrorMap | None]
-"""Metal and expected error in HU; slices without metal have neither."""
+Maps = tuple[Mask | None, ErrorMap | None, Labels | None]
+"""Metal, expected error in HU, and numbers of objects; slices where nothing may be metal have none."""
 
 
-def _read_maps(folder: Path, read: Callable[[int], tuple[Image, Image, Plane]], number: int) -> Maps:
+def _read_maps(folder: Path, read: Callable[[int], tuple[Image, Image, Plane]], found: int, number: int) -> Maps:
     path = folder / "maps" / f"{number + 1:04d}.npz"
     if not path.is_file():
-        return None, None
+        return None, None, None
     arrays, shape = load_arrays(path, MAX_MAPS_BYTES), read(number)[0].shape
     metal = check_image(arrays.get("metal"), shape, f"{path}: metal").astype(bool)
-    if "expected_error_hu" not in arrays:
-        return metal, None
-    error = check_image(arrays["expected_error_hu"], shape, f"{path}: expected_error_hu")
-    return metal, np.clip(np.nan_to_num(error), 0, np.iinfo(np.uint16).max).astype(np.uint16)
+    error: ErrorMap | None = None
+    if "expected_error_hu" in arrays:
+        values = check_image(arrays["expected_error_hu"], shape, f"{path}: expected_error_hu")
+        error = np.clip(np.nan_to_num(values), 0, np.iinfo(np.uint16).max).astype(np.uint16)
+    return metal, error, _labels(arrays, shape, found, path)
+
+
+def _labels(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], found: int, path: Path) -> Labels | None:
+    if "objects" not in arrays:
+        return None
+    labels = check_image(arrays["objects"], shape, f"{path}: objects")
+    if labels.dtype.kind not in "ui" or labels.min() < 0 or labels.max() > found:
+        raise InputRefused(f"{path}: objects must hold whole numbers from 0 to {found}, the number of objects")
+    return labels.astype(np.uint16)
 
 
 def _read_pair(folder: Path, after: Images, change: Images, number: int) -> tuple[Image, Image, Plane]:

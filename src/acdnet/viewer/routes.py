@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from acdnet.errors import InputRefused
 from acdnet.viewer.jobs import Jobs
+from acdnet.viewer.rerun import reduce_again, run_with_choice
 from acdnet.viewer.safe_read import refuse_links
 from acdnet.viewer.sessions import Session, Sessions
 from acdnet.viewer.view_model import Plane
@@ -40,6 +41,8 @@ def result_routes(sessions: Sessions) -> APIRouter:
             return _array_response(result.metal(number), np.uint8)
         if layer == "expected_error_hu":
             return _array_response(result.expected_error_hu(number), np.uint16)
+        if layer == "objects":
+            return _array_response(result.objects(number), np.uint16)
         if layer not in {known.name for known in result.layers}:
             raise InputRefused(f"no layer {layer!r:.40}")
         may_invert = not any(known.is_difference for known in result.layers if known.name == layer)
@@ -101,7 +104,11 @@ def job_routes(jobs: Jobs, sessions: Sessions) -> APIRouter:
 
     @router.post("/{id_}/choose")
     def choose(id_: str, body: Body) -> dict[str, Any]:
-        return asdict(jobs.choose(id_, _integer(body, "answer")))
+        return asdict(run_with_choice(jobs, id_, _integer(body, "answer")))
+
+    @router.post("/{id_}/again")
+    def again(id_: str, body: Body) -> dict[str, Any]:
+        return asdict(reduce_again(jobs, id_, _integers(body, "keep"), _integers(body, "drop")))
 
     @router.post("/{id_}/cancel")
     def cancel(id_: str) -> dict[str, Any]:
@@ -112,7 +119,7 @@ def job_routes(jobs: Jobs, sessions: Sessions) -> APIRouter:
         try:
             jobs.delete(id_)
         finally:
-            sessions.close(id_)  # after the deletion: the result cannot be opened again
+            sessions.close_job(id_)  # after the deletion: the result cannot be opened again
         return {}
 
     @router.get("/{id_}/download")
@@ -131,6 +138,13 @@ def _integer(body: dict[str, Any], name: str) -> int:
     if type(value) is not int:
         raise InputRefused(f"{name} is {value!r:.20}; it must be an integer")
     return value
+
+
+def _integers(body: dict[str, Any], name: str) -> tuple[int, ...]:
+    values = body.get(name)
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        raise InputRefused(f"{name} is {values!r:.20}; it must be a list of integers")
+    return tuple(values)
 
 
 def _open_slice(sessions: Sessions, name: str, number: int) -> Session:

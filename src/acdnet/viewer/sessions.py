@@ -8,6 +8,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from acdnet.errors import InputRefused
+from acdnet.viewer.job import RESULT
 from acdnet.viewer.jobs import Jobs
 from acdnet.viewer.result import open_result
 from acdnet.viewer.stages import StageCache, StageView
@@ -34,6 +35,11 @@ class Sessions:
 
     def open(self, name: str) -> Session:
         """Open a result. This can take seconds, during which only requests for the same result wait."""
+        try:
+            self._folder(name)
+        except InputRefused:
+            self.close(name)  # it was deleted or replaced
+            raise
         with self.lock:
             if name in self.opened:
                 return self._use(name)
@@ -63,6 +69,12 @@ class Sessions:
         with self.lock:
             self._close(name)
 
+    def close_job(self, id_: str) -> None:
+        """Close the results of a job."""
+        with self.lock:
+            for name in [name for name in self.opened if name.partition("-")[0] == id_]:
+                self._close(name)
+
     def without_paths(self, text: str) -> str:
         """Remove server paths from an error message."""
         for folder in (*self.results.values(), *([self.jobs.folder] if self.jobs else [])):
@@ -70,9 +82,15 @@ class Sessions:
         return text
 
     def _folder(self, name: str) -> Path:
-        folder = self.results.get(name) or (self.jobs.result(name) if self.jobs else None)
-        if folder is None:
+        """Return the folder of a result. Those of jobs are named ID, ID-1, ID-2, ... each time they are replaced."""
+        if name in self.results:
+            return self.results[name]
+        if self.jobs is None:
             raise InputRefused(f"no result {name!r:.40}")
+        id_ = name.partition("-")[0]
+        folder = self.jobs.result(id_)
+        if name != folder.name.replace(RESULT, id_, 1):
+            raise InputRefused("this scan was reduced again; open it again")
         return folder
 
     def _use(self, name: str) -> Session:

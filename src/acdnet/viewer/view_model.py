@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from acdnet.io.slices import Image, Mask
 
 ErrorMap = NDArray[np.uint16]
+Labels = NDArray[np.uint16]
 LETTERS = (("R", "L"), ("A", "P"), ("F", "H"))
 """Letters for the negative and positive direction of each DICOM patient axis: right/left, anterior/posterior,
 feet/head."""
@@ -60,6 +61,10 @@ class ViewModel(Protocol):
     def metal(self, number: int) -> Mask | None: ...
 
     def expected_error_hu(self, number: int) -> ErrorMap | None: ...
+
+    def objects(self, number: int) -> Labels | None:
+        """Return the numbers of the objects in the pixels of a slice, 0 where there is none."""
+        ...
 
     def why_no_stages(self) -> str:
         """Return why this result has no network stages; empty if ACDNet produced it."""

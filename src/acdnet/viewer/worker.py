@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from acdnet.errors import AcdnetError, InputRefused, NeedsChoice, NoSlices, PlaceTaken, ResourceError
 from acdnet.files import write_atomically
-from acdnet.viewer.job import ANY_PLANE, LOSSY, PROGRESS, RESULT, SERIES, UPLOAD
+from acdnet.viewer.job import ANY_PLANE, LOSSY, PROGRESS, SERIES, UPLOAD
 from acdnet.viewer.memory import limit_memory, memory_limit
 from acdnet.viewer.redact import Redaction
 from acdnet.viewer.safe_read import refuse_link, refuse_links
@@ -87,7 +87,8 @@ def _reduce(folder: Path, options: dict[str, Any], report: Report) -> None:
     refuse_link(upload)
     refuse_links(upload)
     source = upload if options["kind"] == "dicom" else upload / f"00001.{options['kind']}"
-    if (folder / RESULT).is_dir():
+    out = folder / options["target"]
+    if out.is_dir():
         return  # finished just before the server stopped
     scan = open_scan(source, Opening(options[SERIES] or None, None, options[ANY_PLANE], options[LOSSY]))
 
@@ -103,7 +104,8 @@ def _reduce(folder: Path, options: dict[str, Any], report: Report) -> None:
             reported, current = time.monotonic(), what
             report(what=what, done=done, total=total)
 
-    finished = run_job(scan, source, folder / RESULT, Settings(), progress)
+    settings = Settings(keep=tuple(options["keep"]), drop=tuple(options["drop"]))
+    finished = run_job(scan, source, out, settings, progress)
     skipped = [f"skipped: {count} {reason}" for reason, count in finished.skipped.items()]
     told = [*cautions(finished.reports, finished.objects.reports()), *skipped]
     report(message=Redaction(folder)("; ".join(told)))

@@ -10,8 +10,8 @@ let viewer = null;
 let uploads = null;
 let requests = 0; // number of the latest request; answers to earlier ones are dropped
 
-// Open a result, given with its job if it has one. The current page stays until the result has loaded.
-async function openResult(name, job = null) {
+// Open a result, given with its job if it has one, at a slice. The current page stays until the result has loaded.
+async function openResult(name, job = null, number = null) {
   const request = ++requests;
   try {
     const about = await requestJson(`results/${name}`);
@@ -20,9 +20,9 @@ async function openResult(name, job = null) {
     viewer?.close();
     clearError();
     $("home").hidden = uploads === null;
-    viewer = new Viewer(name, about, job);
+    viewer = new Viewer(name, about, job, openResult);
     window.acdnet = viewer; // for the console and for tests
-    await viewer.open();
+    await viewer.open(number);
   } catch (error) {
     if (request === requests) throw error;
   }

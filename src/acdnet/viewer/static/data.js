@@ -42,7 +42,7 @@ async function isDeleted(path) {
   const [kind, name] = path.split("/");
   if (command !== "serve" || kind !== "results") return false;
   const answer = await send("jobs");
-  return answer.ok && !(await answer.json()).some((job) => job.id === name);
+  return answer.ok && !(await answer.json()).some((job) => job.id === name.split("-")[0]);
 }
 
 // Send a request; repeat it while the server is busy, as long as the answer is still wanted.
@@ -99,6 +99,9 @@ async function fetchArray(path, Kind) {
     edges: header("X-Edges") ?? [], inverted: header("X-Inverted") !== undefined,
   };
 }
+
+// The name of the result of a job; it changes when the job is reduced again.
+export const resultName = (job) => (job.runs ? `${job.id}-${job.runs}` : job.id);
 
 export const layerPath = (result, number, layer) => `results/${result}/slices/${number}/${layer}`;
 

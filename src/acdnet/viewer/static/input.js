@@ -11,6 +11,7 @@ export const WINDOWS = {
 };
 const MIN_WIDTH = 2; // of a window, in image values
 const MIN_SCALE = 4, MAX_SCALE = 2000; // half the height of the view, in mm
+const CLICK = 3; // pixels that a click may move; farther is a drag
 const NOTCH = 50; // wheel pixels per slice: a mouse notch is more, a trackpad sends many small events
 const LINE = 20; // pixels per line, for wheels that count lines
 const MAX_ZOOM_STEP = 100; // wheel pixels that count in one event
@@ -34,9 +35,18 @@ export const input = {
     const start = { x: event.clientX, y: event.clientY, camera: pane.getCamera(), range: this.rangeOf(pane.shown), content: pane.shown };
     const kind = event.shiftKey ? "line" : event.button === 2 ? "zoom" : event.button === 1 || this.space ? "pan" : "window";
     if (kind === "line") this.line = { from: pane.pixel(event), to: pane.pixel(event) };
-    const move = (now) => this.drag(kind, pane, start, now);
+    let clicked = kind === "window"; // until it moves
+    const move = (now) => {
+      clicked &&= Math.hypot(now.clientX - start.x, now.clientY - start.y) <= CLICK;
+      if (!clicked) this.drag(kind, pane, start, now);
+    };
     const until = new AbortController();
-    const end = () => { until.abort(); this.drawing = false; this.paint(); };
+    const end = (now) => {
+      until.abort();
+      this.drawing = false;
+      if (clicked && now.type === "pointerup") this.objects.click(pane, now);
+      this.paint();
+    };
     this.drawing = kind === "line";
     document.addEventListener("pointermove", move, until);
     for (const way of ["pointerup", "pointercancel"]) document.addEventListener(way, end, until);
@@ -87,6 +97,8 @@ export const input = {
 
   hover(event) {
     this.pointer = event;
+    const pane = event && this.paneAt(event);
+    if (pane) pane.box.style.cursor = this.objects.find(pane, event) ? "pointer" : "";
     this.showValues();
   },
 
@@ -114,6 +126,7 @@ export const input = {
     else if (key === "end") this.go(this.about.slices.length - 1);
     else if (key === "m") this.toggle("metal");
     else if (key === "e") this.toggle("expected_error_hu");
+    else if (key === "o") this.toggle("objects");
     else if (key === "t") $("tables-button").click();
     else if (key === "i") { this.flip = !this.flip; this.applyWindows(); }
     else if (key === "0") this.reset();

@@ -75,7 +75,7 @@ export function content(given) {
     white: 1, // initial white value of a map
     unit: "HU", // of the values; "" if they have none
     factor: 1, // multiplies stored values to give that unit
-    maps: null, // promise of the overlays {metal, expected_error_hu}
+    maps: null, // promise of the overlays {metal, expected_error_hu, objects}
     ...given,
   };
 }

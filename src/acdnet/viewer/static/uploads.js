@@ -1,6 +1,6 @@
 // The start page of `acdnet serve`: upload scans, follow their progress, open, download and delete them.
 
-import { requestJson, showError } from "./data.js";
+import { requestJson, resultName, showError } from "./data.js";
 import { count, formatTime, make } from "./dom.js";
 
 const PARALLEL_UPLOADS = 4;
@@ -120,8 +120,8 @@ export class Uploads {
       button.addEventListener("click", () => Promise.resolve(run()).catch(showError));
       actions.append(button, " ");
     };
-    if (job.state === "done") {
-      act("Open", () => this.open(job.id, job));
+    if (job.state === "done" || job.again) { // its result stays until it was reduced again
+      act("Open", () => this.open(resultName(job), job));
       act("Download", () => { location.href = `api/jobs/${job.id}/download`; });
     }
     if (ACTIVE.includes(job.state)) {
@@ -148,7 +148,7 @@ export class Uploads {
       return button;
     };
     if (job.needs !== "series") return [choice(ACCEPT[job.needs], 1)];
-    return [make("div", { textContent: "Choose the series to reduce. The other series will be deleted." }), ...job.choices.map((title, n) => choice(title, n + 1))];
+    return [make("div", { textContent: "Choose the series to reduce." }), ...job.choices.map((title, n) => choice(title, n + 1))];
   }
 
   stop() {

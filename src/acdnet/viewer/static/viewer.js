@@ -3,6 +3,7 @@
 import { layerPath, load, showError } from "./data.js";
 import { $, count, formatTime, make, short } from "./dom.js";
 import { WINDOWS, input } from "./input.js";
+import { ObjectPanel } from "./objects.js";
 import { outline, paintError, paintLine } from "./overlay.js";
 import { resizePanes } from "./pane.js";
 import { drawProfile } from "./profile.js";
@@ -17,16 +18,18 @@ const PREFETCH = [1, -1, 2, -2, 3]; // slices loaded in advance, relative to the
 
 const PARTS = ["viewer", "views", "windows", "overlays", "help"]; // elements of an open result
 
+const overlayButtons = () => document.querySelectorAll("[data-overlay]");
+
 export class Viewer {
-  // `job`: the job that produced the result, on a server with jobs.
-  constructor(name, about, job = null) {
+  // `job`: the job that produced the result, on a server with jobs; `open` opens another result.
+  constructor(name, about, job, open) {
     this.name = name;
     this.about = about;
     this.view = "side";
     this.number = 0; // requested slice; each pane knows the slice it shows
     this.ranges = { image: WINDOWS.soft[1], difference: DIFFERENCE, map: FULL_MAP };
     this.camera = null; // zoom and position, with the image size they belong to
-    this.overlays = { metal: true, expected_error_hu: false };
+    this.overlays = { metal: true, expected_error_hu: false, objects: true };
     this.line = null; // of the profile: {from, to}, rows and columns
     this.drawing = false; // while the line is dragged
     this.panes = [];
@@ -42,6 +45,7 @@ export class Viewer {
     for (const id of PARTS) $(id).hidden = false;
     this.fillWindows();
     this.fillSlices();
+    this.objects = new ObjectPanel(this, $("objects"), job, open);
     $("cautions").replaceChildren(...about.cautions.map((text) => make("p", { textContent: text })));
     this.stages = new StagePanel(this, $("stages"));
     fillTables(about.tables ?? []);
@@ -51,9 +55,10 @@ export class Viewer {
     this.listen();
   }
 
-  async open() {
+  // Open the given slice, or the one that changed most.
+  async open(number = null) {
     const changed = this.about.slices.map((slice, n) => [slice.mean_change_hu ?? slice.metal_pixels ?? 0, n]);
-    this.number = changed.reduce((best, one) => (one[0] > best[0] ? one : best), changed[0])[1];
+    this.number = number ?? changed.reduce((best, one) => (one[0] > best[0] ? one : best), changed[0])[1];
     await this.setView("side");
   }
 
@@ -98,13 +103,15 @@ export class Viewer {
 
   // Load the overlays of a slice; if that fails, the image is shown without them.
   async loadMaps(number) {
-    if (!this.about.slices[number].metal_pixels) return {};
+    const marked = this.objects.isIn(number);
+    if (!this.about.slices[number].metal_pixels && !marked) return {};
     try {
-      const [metal, error] = await Promise.all([
+      const [metal, error, objects] = await Promise.all([
         load(layerPath(this.name, number, "metal"), Uint8Array),
         load(layerPath(this.name, number, "expected_error_hu"), Uint16Array),
+        marked ? load(layerPath(this.name, number, "objects"), Uint16Array) : null,
       ]);
-      return { metal, expected_error_hu: error };
+      return { metal, expected_error_hu: error, objects };
     } catch (error) {
       if (number === this.number) showError(error);
       return {};
@@ -136,6 +143,7 @@ export class Viewer {
     pane.draw((context) => {
       if (this.overlays.expected_error_hu && maps.expected_error_hu) paintError(context, pane, maps.expected_error_hu);
       if (this.overlays.metal && maps.metal) outline(context, pane, maps.metal);
+      this.objects.paint(context, pane);
       if (this.line) paintLine(context, pane, this.line);
     });
     if (!shown) { pane.marks.textContent = ""; return; }
@@ -210,7 +218,7 @@ export class Viewer {
     $("by-number").onclick = () => { this.byChange = false; this.fillSlices(); };
     $("by-change").onclick = () => { this.byChange = true; this.fillSlices(); };
     for (const button of $("views").children) button.onclick = () => this.setView(button.dataset.view).catch(showError);
-    for (const button of $("overlays").children) button.onclick = () => this.toggle(button.dataset.overlay);
+    for (const button of overlayButtons()) button.onclick = () => this.toggle(button.dataset.overlay);
     document.onkeydown = (event) => this.key(event);
     document.onkeyup = (event) => { if (event.key === " ") this.space = false; };
     this.watcher = new ResizeObserver(() => {
@@ -225,7 +233,7 @@ export class Viewer {
 
   toggle(name, on = !this.overlays[name]) {
     this.overlays[name] = on;
-    for (const button of $("overlays").children) button.classList.toggle("on", this.overlays[button.dataset.overlay]);
+    for (const button of overlayButtons()) button.classList.toggle("on", this.overlays[button.dataset.overlay]);
     this.paint();
   }
 
@@ -249,7 +257,7 @@ export class Viewer {
     $("position").textContent = $("values").textContent = "";
     $("title").textContent = "";
     document.title = "ACDNet viewer";
-    for (const id of [...PARTS, "profile", "tables", "tables-button"]) $(id).hidden = true;
+    for (const id of [...PARTS, "objects", "profile", "tables", "tables-button"]) $(id).hidden = true;
   }
 }
 
