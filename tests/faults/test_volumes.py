@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,8 @@ HEADERS = {
     "F60 records": header(b"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 2), }\n"),
     "F60 a type that is none": header(b"{'descr': '<f3', 'fortran_order': False, 'shape': (2, 2), }\n"),
     "F60 another version": header(b"{}", 9),
+    "F60 a header of gigabytes": b"\x93NUMPY\x02\x00" + (2**31).to_bytes(4, "little"),
+    "F60 a header of kilobytes": header(b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }".ljust(9000), 2),
     "F60 cut in the header": header(b"{'descr'")[:11],
 }
 
@@ -150,6 +153,11 @@ HEADERS = {
 def test_f60_headers_of_arrays(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "a.npy"
     path.write_bytes(HEADERS[kind] + bytes(64))
+    tracemalloc.start()
+    with pytest.raises(InputRefused):
+        map_array(path, 2**30)
+    assert tracemalloc.get_traced_memory()[1] < 2**22
+    tracemalloc.stop()
     refused(path, tmp_path, options=("--pixel-mm", 2))
     refused(series(tmp_path / "in", (True,)), tmp_path, options=("--mask", path))
 

@@ -14,14 +14,14 @@ from tests.fuzz.run import CODES, FAILED, fuzz, judge
 
 def test_f56_damaged_files_of_every_kind(tmp_path: Path) -> None:
     """In a process of its own, since it starts others."""
-    command = [sys.executable, "-m", "tests.fuzz", "--count", "25", "--keep", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.fuzz", "--count", "6", "--keep", str(tmp_path)]
     paths = {"PYTHONPATH": os.pathsep.join((str(REPOSITORY), os.environ.get("PYTHONPATH", "")))}
     done = subprocess.run(command, cwd=REPOSITORY, env=os.environ | paths, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line.split() for line in done.stdout.splitlines()[1:]]
     assert [row[0] for row in rows] == list(KINDS)
-    assert {row[1] for row in rows} == {"25"}
-    assert sum(int(row[2]) for row in rows) > 20  # damage that does no harm
+    assert {row[1] for row in rows} == {"6"}
+    assert sum(int(row[2]) for row in rows) > 5  # damage that does no harm
 
 
 @pytest.mark.parametrize(
