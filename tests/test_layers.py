@@ -32,11 +32,12 @@ MAY_IMPORT = {
     "io": VOCABULARY,
     "data": {"io", "methods", "physics", *VOCABULARY},
     "reduction": {"io", "methods", "physics", "weights", *VOCABULARY},
+    "batch": {"reduction", "io", "methods", "fast", *VOCABULARY},
     "evaluate": {"data", "methods", "model", "physics", "weights", *VOCABULARY},
     "train": {"data", "evaluate", "methods", "model", "fast", "physics", "weights", "methods.learned", *VOCABULARY},
     "viewer": {"reduction", "io", "methods", "physics", "weights", *VOCABULARY},
     "cli": {
-        *("viewer", "train", "evaluate", "reduction", "data", "io", "methods", "weights", "physics", "fast"),
+        *("batch", "viewer", "train", "evaluate", "reduction", "data", "io", "methods", "weights", "physics", "fast"),
         *VOCABULARY,
     },
     "__main__": {"cli"},

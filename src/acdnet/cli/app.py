@@ -8,6 +8,7 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from acdnet import __version__
+from acdnet.cli.batch import batch
 from acdnet.cli.demo import demo
 from acdnet.cli.evaluate import evaluate
 from acdnet.cli.export import export
@@ -31,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(reduce)
+app.command()(batch)
 app.command()(info)
 app.command()(view)
 app.command()(serve)

@@ -20,6 +20,8 @@ class Opening:
     """Pixel size of arrays and PNGs, which do not store it."""
     any_plane: bool = False
     accept_lossy: bool = False
+    files: tuple[Path, ...] = ()
+    """The files of a DICOM series, if it is not the whole folder."""
 
 
 def open_scan(path: Path | str, how: Opening | None = None) -> Scan:
@@ -41,7 +43,7 @@ def open_scan(path: Path | str, how: Opening | None = None) -> Scan:
 
         mm = _pixel_mm(path, how)
         return ArrayScan.open(path, (mm, mm))
-    if (path.is_file() and name.endswith(".png")) or (path.is_dir() and _is_png_folder(path)):
+    if (path.is_file() and name.endswith(".png")) or (path.is_dir() and not how.files and _is_png_folder(path)):
         from acdnet.io.arrays import PngScan
 
         mm = _pixel_mm(path, how)
@@ -49,7 +51,7 @@ def open_scan(path: Path | str, how: Opening | None = None) -> Scan:
     from acdnet.io.dicom.scan import DicomScan
     from acdnet.io.dicom.series import check_not_ours
 
-    scan = DicomScan(path, how.series, how.any_plane, how.accept_lossy)
+    scan = DicomScan(path, how.series, how.any_plane, how.accept_lossy, how.files)
     check_not_ours(scan.series)
     return scan
 

@@ -83,11 +83,13 @@ Progress = Callable[[str, int, int], None]
 """Called with the current step, the number of finished items, and their total."""
 
 
-def run_job(scan: Scan, source: Path, out: Path, settings: Settings, progress: Progress) -> Finished:
-    """Reduce a scan into a new folder."""
+def run_job(
+    scan: Scan, source: Path, out: Path, settings: Settings, progress: Progress, method: Method | None = None
+) -> Finished:
+    """Reduce a scan into a new folder, with the method of the settings if none is loaded."""
     out = out.absolute()
     check_output(source, out)
-    method = get_method(settings.method, settings.device)
+    method = method or get_method(settings.method, settings.device)
     continued = partial_of(out).exists()
     partial = claim(partial_of(out))
     try:
