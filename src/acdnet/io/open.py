@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acdnet.errors import ConfigError, InputRefused
+from acdnet.io.dicom.plain import START_BYTES, has_preamble, is_plain
 from acdnet.io.scan import Scan
 from acdnet.limits import check_pixel_mm
 
@@ -58,12 +59,15 @@ def open_scan(path: Path | str, how: Opening | None = None) -> Scan:
 
 def _is_png_folder(folder: Path) -> bool:
     """Return whether a folder contains PNGs and no DICOM; a DICOM folder may contain thumbnails."""
+    from acdnet.io.dicom.tags import CT_STORAGE
+
     files = [file for file in folder.iterdir() if file.is_file()]
     if not any(file.suffix.lower() == ".png" for file in files):
         return False
     for file in files:
         with file.open("rb") as opened:
-            if opened.read(132)[128:] == b"DICM":
+            start = opened.read(START_BYTES)
+            if has_preamble(start) or is_plain(start, CT_STORAGE):
                 return False
     return True
 

@@ -184,7 +184,7 @@ def _provenance(settings: Settings, method: Method, content: str) -> Provenance:
     parts = [content, method.name, method.weights, metal, method.device.type, private, __version__]
     identity = sha256("|".join(parts).encode())
     created = datetime.now(UTC).strftime("%Y%m%d%H%M%S")
-    return Provenance(method.name, description, identity, created, metal, settings.keep_private)
+    return Provenance(method.name, description, identity, created, metal, settings.keep_private, bool(method.weights))
 
 
 def _work_folder(partial: Path, provenance: Provenance) -> Path:

@@ -113,10 +113,10 @@ class DicomWriter:
                 stored = to_stored(before, hu.astype(np.float32), change, slope, intercept, stored_limits(source))
                 stored = np.where(fixed, before, _avoid_padding(source, stored))
                 written = ((stored - before) * slope).astype(np.float32)
-            derive(source, origin, REDUCED, self.provenance)
+            derive(source, origin, REDUCED, self.provenance, change is not None)
             set_pixels(source, np.where(stored == before, words, stored))
             reduced = _encoded(source, file)
-            derive(source, origin, DIFFERENCE, self.provenance)
+            derive(source, origin, DIFFERENCE, self.provenance, change is not None)
             set_difference(source, np.zeros(before.shape, np.float32) if written is None else written)
             difference = _encoded(source, file)
         for kind, data in ((REDUCED, reduced), (DIFFERENCE, difference)):
