@@ -6,7 +6,6 @@ from pathlib import Path
 from tests.helpers import install
 from tests.reduction.make import reduce, series
 
-
 NEWER_THAN_THE_PROGRAM = tuple(f"not a recognized standard attribute - (0x0018,0x939{n})  ? " for n in range(3))
 """Tags of DICOM 2026b, which Debian's dciodvfy does not know."""
 
