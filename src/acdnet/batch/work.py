@@ -11,6 +11,7 @@ from acdnet.batch.find import Task
 from acdnet.batch.rows import FAILED, REFUSED, Row, row_of_report, why, write_row
 from acdnet.errors import AcdnetError, ConfigError, InputRefused, PlaceTaken
 from acdnet.io.open import Opening, open_scan
+from acdnet.methods.metal import Segmentation
 from acdnet.methods.method import Method
 from acdnet.methods.registry import get_method
 from acdnet.reduction.files import Settings, run_job
@@ -24,6 +25,11 @@ class Plan:
     """Absolute, and the same on all machines."""
     method: str = "acdnet"
     device: str = "auto"
+    threshold_hu: float = 2500.0
+    any_plane: bool = False
+    accept_lossy: bool = False
+    workers: int = 1
+    """Slices in parallel; a batch shares out series instead."""
 
 
 def reduce_task(task: Task, plan: Plan) -> Row | None:
@@ -53,8 +59,8 @@ def reduce_task(task: Task, plan: Plan) -> Row | None:
 
 def _reduce(task: Task, folder: Path, plan: Plan, method: Method) -> None:
     source = Path(task.source)
-    scan = open_scan(source, Opening(files=tuple(map(Path, task.files))))
-    settings = Settings(plan.method, device=plan.device, workers=1)
+    scan = open_scan(source, Opening(None, None, plan.any_plane, plan.accept_lossy, tuple(map(Path, task.files))))
+    settings = Settings(plan.method, Segmentation(threshold_hu=plan.threshold_hu), None, plan.device, plan.workers)
     run_job(scan, source, folder, settings, lambda _what, _done, _total: None, method)
 
 

@@ -15,6 +15,7 @@ from acdnet.cli.export import export
 from acdnet.cli.import_weights import import_weights
 from acdnet.cli.info import info
 from acdnet.cli.models import models
+from acdnet.cli.platform import platform
 from acdnet.cli.reduce import reduce
 from acdnet.cli.simulate import simulate
 from acdnet.cli.train import train
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.command()(reduce)
 app.command()(batch)
+app.command()(platform)
 app.command()(info)
 app.command()(view)
 app.command()(serve)

@@ -76,7 +76,12 @@ class Finished:
     @property
     def complete(self) -> bool:
         """Whether no file was skipped and every slice with metal was reduced."""
-        return not self.skipped and not any(report.status == PASSED for report in self.reports)
+        return not self.skipped and self.all_reduced
+
+    @property
+    def all_reduced(self) -> bool:
+        """Whether every slice with metal was reduced."""
+        return not any(report.status == PASSED for report in self.reports)
 
 
 Progress = Callable[[str, int, int], None]
