@@ -8,12 +8,14 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from acdnet import __version__
+from acdnet.cli.batch import batch
 from acdnet.cli.demo import demo
 from acdnet.cli.evaluate import evaluate
 from acdnet.cli.export import export
 from acdnet.cli.import_weights import import_weights
 from acdnet.cli.info import info
 from acdnet.cli.models import models
+from acdnet.cli.platform import platform
 from acdnet.cli.reduce import reduce
 from acdnet.cli.simulate import simulate
 from acdnet.cli.train import train
@@ -31,6 +33,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(reduce)
+app.command()(batch)
+app.command()(platform)
 app.command()(info)
 app.command()(view)
 app.command()(serve)
