@@ -51,5 +51,5 @@ clean:
 	touch $@
 
 .venv/.installed-dev: .venv/.installed
-	$(PIP) --editable ".[codecs,dev,onnx,train,viewer]"
+	$(PIP) --editable ".[cluster,codecs,dev,onnx,train,viewer]"
 	touch $@

@@ -32,7 +32,7 @@ def test_f29_slices_without_metal_come_out_bit_for_bit(tmp_path: Path) -> None:
 def test_f30_too_much_metal_or_metal_at_the_edge_is_passed_through(tmp_path: Path) -> None:
     much, edge = body(), body()
     much[(much > -500) & (np.arange(SIZE)[:, None] < SIZE // 2)] = 3000
-    edge[30:34, -3:] = 3071
+    edge[30:60, -3:] = 3071
     source = series(tmp_path / "in", hu=[much, edge, body()])
     done = reduce(source, tmp_path / "out")
     assert done.code == 4
@@ -41,6 +41,20 @@ def test_f30_too_much_metal_or_metal_at_the_edge_is_passed_through(tmp_path: Pat
     assert "of the body" in slices[0]["reason"]
     assert "edge" in slices[1]["reason"]
     assert np.array_equal(pixels(source)[:2], pixels(tmp_path / "out/reduced")[:2])
+
+
+def test_f30_a_ring_at_the_edge_is_left_and_the_implant_treated(tmp_path: Path) -> None:
+    image = body()
+    image[30:33, -2:] = 3071
+    source = series(tmp_path / "in", hu=[image])
+    done = reduce(source, tmp_path / "out")
+    assert done.code == 0
+    assert "slice 1: metal at the edge of the field of view was left as it is" in done.text
+    before, after = pixels(source)[0], pixels(tmp_path / "out/reduced")[0]
+    assert np.array_equal(before[30:33, -2:], after[30:33, -2:])
+    assert not np.array_equal(before, after)
+    with np.load(tmp_path / "out/maps/0001.npz") as maps:
+        assert maps["metal"][30:33, -2:].all()
 
 
 @pytest.mark.parametrize("value", [-1000.0, 0.0, 100.0])

@@ -95,3 +95,19 @@ def test_f66_devices_that_torch_has(monkeypatch: pytest.MonkeyPatch) -> None:
     assert types == [torch.float64, torch.float64, torch.float32]
     with pytest.raises(ConfigError, match="cuda:2"):
         choose_device("cuda:2")
+
+
+@pytest.mark.parametrize(("data", "code"), [("[data]\nval = ['x']", 2), ("[data]\ntrain = ['nowhere']", 3)])
+def test_f65_no_process_is_started_for_a_run_that_cannot_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str, code: int
+) -> None:
+    def started(_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("acdnet.train.loop.make_fabric", started)
+    monkeypatch.chdir(tmp_path)
+    settings = "[training]\nminutes = 1\n[run]\nfolder = 'run'"
+    (tmp_path / "a.toml").write_text(f"{data}\n{settings}")
+    done = run("train", tmp_path / "a.toml", "--set", "run.devices=0x10")
+    assert done.code == code, done.text
+    assert [path.name for path in tmp_path.iterdir()] == ["a.toml"]

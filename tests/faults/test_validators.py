@@ -6,11 +6,15 @@ from pathlib import Path
 from tests.helpers import install
 from tests.reduction.make import reduce, series
 
+NEWER_THAN_THE_PROGRAM = tuple(f"not a recognized standard attribute - (0x0018,0x939{n})  ? " for n in range(3))
+"""Tags of DICOM 2026b, which Debian's dciodvfy does not know."""
+
 
 def errors(file: Path) -> set[str]:
     """Return the errors of a file; the exit code of the program does not depend on them."""
     done = subprocess.run(["dciodvfy", str(file)], capture_output=True, text=True, check=False, errors="replace")
-    return {line for line in (done.stdout + done.stderr).splitlines() if line.startswith("Error")}
+    lines = (done.stdout + done.stderr).splitlines()
+    return {line for line in lines if line.startswith("Error") and not line.endswith(NEWER_THAN_THE_PROGRAM)}
 
 
 def test_f40_dciodvfy_and_dcentvfy_find_nothing_new(tmp_path: Path) -> None:

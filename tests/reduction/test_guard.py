@@ -3,7 +3,7 @@ import pytest
 
 from acdnet.errors import OutOfScope
 from acdnet.io.slices import Slice
-from acdnet.reduction.guard import check_scope, measure_change
+from acdnet.reduction.guard import check_scope, measure_change, treatable
 
 
 def plain(shape: tuple[int, int] = (96, 96), spacing_mm: tuple[float, float] = (2.0, 2.0)) -> Slice:
@@ -40,3 +40,40 @@ def test_slices_out_of_scope_are_refused(shape: tuple[int, int], spacing_mm: tup
 
 def test_the_smallest_slice_in_scope() -> None:
     check_scope(plain((64, 64), (1.6, 1.6)), 0)
+
+
+def with_metal(*places: tuple[slice, slice]) -> np.ndarray:
+    metal = np.zeros((96, 96), bool)
+    for place in places:
+        metal[place] = True
+    return metal
+
+
+INSIDE, RING, LARGE = np.s_[40:44, 40:44], np.s_[10:12, 94:96], np.s_[60:80, 90:96]
+
+
+def test_all_metal_inside_the_field_is_treated() -> None:
+    metal = with_metal(INSIDE)
+    treated, reason = treatable(plain(), metal)
+    assert (treated is metal, reason) == (True, "")
+
+
+def test_small_metal_at_the_edge_is_left_and_said() -> None:
+    treated, reason = treatable(plain(), with_metal(INSIDE, RING))
+    assert np.array_equal(treated, with_metal(INSIDE))
+    assert reason == "metal at the edge of the field of view was left as it is"
+
+
+@pytest.mark.parametrize("places", [(RING,), (INSIDE, LARGE)])
+def test_a_slice_whose_metal_is_mostly_at_the_edge_is_not_reduced(places: tuple[tuple[slice, slice], ...]) -> None:
+    treated, reason = treatable(plain(), with_metal(*places))
+    assert not treated.any()
+    assert reason == "metal reaches the edge of the field of view"
+
+
+def test_metal_that_touches_padding_is_left() -> None:
+    fixed = with_metal(np.s_[20:30, 20:30])
+    slice_ = Slice(np.full((96, 96), 40.0, np.float32), (2.0, 2.0), fixed, 3071.0)
+    treated, reason = treatable(slice_, with_metal(INSIDE, np.s_[30:32, 24:26]))
+    assert np.array_equal(treated, with_metal(INSIDE))
+    assert reason

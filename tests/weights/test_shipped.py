@@ -6,7 +6,7 @@ import pytest
 
 import acdnet
 from acdnet.errors import ModelFileError
-from acdnet.weights.card import read_card
+from acdnet.weights.card import LICENCE, read_card
 from acdnet.weights.load import load_model, read_model
 from acdnet.weights.shipped import ALIASES, find_model, list_models, model_of_kind, shipped_cards, shipped_models
 from tests.conftest import REPOSITORY
@@ -20,6 +20,7 @@ def test_every_shipped_model_is_whole_and_small(name: str) -> None:
     _, card = read_model(path)
     assert card.name == name
     assert card.training is not None
+    assert card.notice.endswith(LICENCE)
     for where in ("validation", "test, syndeeplesion", "test, clinical", "site_head, clinical"):
         assert any(key.startswith(where) for key in card.scores), f"{where}: run python -m benchmarks.results"
     assert path.stat().st_size < MOST_BYTES

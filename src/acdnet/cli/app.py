@@ -8,6 +8,7 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from acdnet import __version__
+from acdnet.cli.batch import batch
 from acdnet.cli.demo import demo
 from acdnet.cli.evaluate import evaluate
 from acdnet.cli.export import export
@@ -15,6 +16,7 @@ from acdnet.cli.import_weights import import_weights
 from acdnet.cli.info import info
 from acdnet.cli.mask import mask
 from acdnet.cli.models import models
+from acdnet.cli.platform import platform
 from acdnet.cli.reduce import reduce
 from acdnet.cli.simulate import simulate
 from acdnet.cli.train import train
@@ -33,6 +35,8 @@ app = typer.Typer(
 )
 app.command()(reduce)
 app.command()(mask)
+app.command()(batch)
+app.command()(platform)
 app.command()(info)
 app.command()(view)
 app.command()(serve)

@@ -48,6 +48,9 @@ def reduce(
     accept_non_axial: Annotated[bool, typer.Option("--accept-non-axial", help="Accept non-axial slices.")] = False,
     accept_lossy: Annotated[bool, typer.Option("--accept-lossy", help="Accept lossy compression.")] = False,
     keep_private: Annotated[bool, typer.Option("--keep-private", help="Keep private DICOM elements.")] = False,
+    ignore_others: Annotated[
+        bool, typer.Option("--ignore-others", help="Exit with 0 although there were files that are not CT slices.")
+    ] = False,
 ) -> None:
     """Reduce the metal artifacts of a CT scan.
 
@@ -91,7 +94,7 @@ def reduce(
     for text in scan.warnings[printed:]:
         console.print(f"note: {printable(text)}", style="yellow")
     _summarise(finished, console)
-    if not finished.complete:
+    if not (finished.all_reduced if ignore_others else finished.complete):
         raise typer.Exit(DONE_IN_PART)
 
 

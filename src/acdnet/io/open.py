@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acdnet.errors import ConfigError, InputRefused
+from acdnet.io.dicom.plain import START_BYTES, has_preamble, is_plain
 from acdnet.io.scan import Scan
 from acdnet.limits import check_pixel_mm
 
@@ -20,6 +21,8 @@ class Opening:
     """Pixel size of arrays and PNGs, which do not store it."""
     any_plane: bool = False
     accept_lossy: bool = False
+    files: tuple[Path, ...] = ()
+    """The files of a DICOM series, if it is not the whole folder."""
 
 
 def open_scan(path: Path | str, how: Opening | None = None) -> Scan:
@@ -41,7 +44,7 @@ def open_scan(path: Path | str, how: Opening | None = None) -> Scan:
 
         mm = _pixel_mm(path, how)
         return ArrayScan.open(path, (mm, mm))
-    if (path.is_file() and name.endswith(".png")) or (path.is_dir() and _is_png_folder(path)):
+    if (path.is_file() and name.endswith(".png")) or (path.is_dir() and not how.files and _is_png_folder(path)):
         from acdnet.io.arrays import PngScan
 
         mm = _pixel_mm(path, how)
@@ -49,19 +52,22 @@ def open_scan(path: Path | str, how: Opening | None = None) -> Scan:
     from acdnet.io.dicom.scan import DicomScan
     from acdnet.io.dicom.series import check_not_ours
 
-    scan = DicomScan(path, how.series, how.any_plane, how.accept_lossy)
+    scan = DicomScan(path, how.series, how.any_plane, how.accept_lossy, how.files)
     check_not_ours(scan.series)
     return scan
 
 
 def _is_png_folder(folder: Path) -> bool:
     """Return whether a folder contains PNGs and no DICOM; a DICOM folder may contain thumbnails."""
+    from acdnet.io.dicom.tags import CT_STORAGE
+
     files = [file for file in folder.iterdir() if file.is_file()]
     if not any(file.suffix.lower() == ".png" for file in files):
         return False
     for file in files:
         with file.open("rb") as opened:
-            if opened.read(132)[128:] == b"DICM":
+            start = opened.read(START_BYTES)
+            if has_preamble(start) or is_plain(start, CT_STORAGE):
                 return False
     return True
 

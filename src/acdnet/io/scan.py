@@ -31,6 +31,8 @@ class Provenance:
     metal: str = ""
     """How the metal was detected."""
     keep_private: bool = False
+    learned: bool = False
+    """Whether the method is a network."""
 
 
 class Writer(Protocol):

@@ -61,14 +61,21 @@ class Finished:
     @property
     def complete(self) -> bool:
         """Whether no file was skipped and every slice with metal was reduced."""
-        return not self.skipped and not any(report.status == PASSED for report in self.reports)
+        return not self.skipped and self.all_reduced
+
+    @property
+    def all_reduced(self) -> bool:
+        """Whether every slice with metal was reduced."""
+        return not any(report.status == PASSED for report in self.reports)
 
 
-def run_job(scan: Scan, source: Path, out: Path, settings: Settings, progress: Progress) -> Finished:
-    """Reduce a scan into a new folder."""
+def run_job(
+    scan: Scan, source: Path, out: Path, settings: Settings, progress: Progress, method: Method | None = None
+) -> Finished:
+    """Reduce a scan into a new folder, with the method of the settings if none is loaded."""
     out = out.absolute()
     check_output(source, out)
-    method = get_method(settings.method, settings.device)
+    method = method or get_method(settings.method, settings.device)
     continued = partial_of(out).exists()
     partial = claim(partial_of(out))
     try:
@@ -131,7 +138,7 @@ def _provenance(settings: Settings, method: Method, content: str) -> Provenance:
     parts = [content, method.name, method.weights, metal, method.device.type, private, __version__]
     identity = sha256("|".join(parts).encode())
     created = datetime.now(UTC).strftime("%Y%m%d%H%M%S")
-    return Provenance(method.name, description, identity, created, metal, settings.keep_private)
+    return Provenance(method.name, description, identity, created, metal, settings.keep_private, bool(method.weights))
 
 
 def _work_folder(partial: Path, provenance: Provenance) -> Path:

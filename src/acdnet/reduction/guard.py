@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import binary_dilation, distance_transform_edt
+from scipy.ndimage import binary_dilation, binary_propagation, distance_transform_edt
 
 from acdnet.errors import InputRefused, OutOfScope
 from acdnet.io.slices import Change, Mask, Slice
@@ -77,18 +77,26 @@ def check_finite(slice_: Slice, metal: Mask, seeds_hu: float, number: int) -> No
         raise InputRefused(f"slice {number + 1}: {count} values outside the metal are not finite; repair the image")
 
 
-def why_not_reduced(slice_: Slice, metal: Mask) -> str:
-    """Return why a slice with metal should not be reduced; empty if it can be."""
+def treatable(slice_: Slice, metal: Mask) -> tuple[Mask, str]:
+    """Return the metal of a slice to treat, and why some or all of it is left.
+
+    Metal at the edge of the field of view is incomplete, so that its rays are unknown. Other metal can be treated
+    unless that at the edge is larger, since its artifacts are those that matter.
+    """
+    nothing = np.zeros_like(metal)
     body = (slice_.hu > BODY_HU) & ~slice_.fixed
     share = metal.sum() / max(1, int((body | metal).sum()))
     if share > MAX_METAL_SHARE:
-        return f"metal covers {share:.0%} of the body; the threshold may be too low"
+        return nothing, f"metal covers {share:.0%} of the body; the threshold may be too low"
     edge = np.ones_like(metal)
     edge[1:-1, 1:-1] = False
     edge |= binary_dilation(slice_.fixed)
-    if (metal & edge).any():
-        return "metal reaches the edge of the field of view"
-    return ""
+    if not (metal & edge).any():
+        return metal, ""
+    left = binary_propagation(metal & edge, structure=np.ones((3, 3)), mask=metal)
+    if 2 * int(left.sum()) > int(metal.sum()):
+        return nothing, "metal reaches the edge of the field of view"
+    return metal & ~left, "metal at the edge of the field of view was left as it is"
 
 
 def is_saturated(slice_: Slice, metal: Mask) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -18,8 +19,9 @@ OUTPUT = re.compile(r"(reduced|difference)(\.nii(\.gz)?|\.npy)?|maps|report\.(ht
 
 
 def partial_of(out: Path) -> Path:
-    """Return the temporary folder of a result: next to it, or inside it if it is a mount, which has no neighbours."""
-    return out / INSIDE if out.is_mount() else out.parent / f".{out.name}.partial"
+    """Return the temporary folder of a result: next to it, or inside it if only that can be written."""
+    inside = out.is_mount() or (out.is_dir() and not os.access(out.parent, os.W_OK))
+    return out / INSIDE if inside else out.parent / f".{out.name}.partial"
 
 
 def check_output(source: Path, out: Path) -> None:

@@ -142,6 +142,9 @@ def cautions(reports: list[SliceReport], objects: Sequence[ObjectReport] = ()) -
     lines = doubts(objects)
     for reason in dict.fromkeys(r.reason for r in reports if r.status == PASSED):
         lines.append(f"{_slices([r for r in reports if r.reason == reason])} not reduced: {reason}")
+    for reason in dict.fromkeys(r.reason for r in reports if r.status == REDUCED and r.reason):
+        left = [r for r in reports if r.status == REDUCED and r.reason == reason]
+        lines.append(f"{_slices(left)}: {reason}")
     if far := [r for r in reports if (r.far_change_hu or 0.0) > MAX_FAR_CHANGE_HU]:
         span = _span([r.far_change_hu or 0.0 for r in far])
         lines.append(f"{_slices(far)}: tissue more than 5 cm from metal changed by {span} HU on average")

@@ -19,6 +19,7 @@ class SliceReport:
     metal_pixels: int = 0
     saturated: bool = False
     reason: str = ""
+    """Why it was not reduced, or why some of its metal was left."""
     changed_pixels: int = 0
     mean_change_hu: float = 0.0
     max_change_hu: float = 0.0

@@ -11,7 +11,7 @@ from acdnet.io.slices import Change, Image, Mask, Slice
 from acdnet.methods.li import li
 from acdnet.methods.method import Method, Reduction
 from acdnet.physics.measurement import Measurement
-from acdnet.reduction.guard import check_finite, is_saturated, measure_change, why_not_reduced
+from acdnet.reduction.guard import check_finite, is_saturated, measure_change, treatable
 from acdnet.reduction.slice_report import PASSED, REDUCED, UNCHANGED, SliceReport
 from acdnet.units import TWELVE_BITS_HU
 
@@ -28,6 +28,16 @@ class SliceTask:
     number: int
     slice: Slice
     metal: Mask
+
+
+@dataclass(frozen=True)
+class _Treated:
+    """A slice of which all metal is treated, or all but that at the edge."""
+
+    task: SliceTask
+    metal: Mask
+    reason: str
+    """Why some metal is left; empty if none is."""
 
 
 @dataclass(frozen=True)
@@ -53,38 +63,40 @@ def in_batches(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
 def reduce_slices(tasks: Sequence[SliceTask], method: Method, threshold_hu: float) -> list[SliceResult]:
     """Reduce slices with metal and check the results; other slices stay unchanged."""
     results: dict[int, SliceResult] = {}
-    to_reduce: list[SliceTask] = []
+    to_reduce: list[_Treated] = []
     for task in tasks:
         check_finite(task.slice, task.metal, threshold_hu, task.number)
         pixels, saturated = int(task.metal.sum()), is_saturated(task.slice, task.metal)
         if not pixels:
             results[task.number] = SliceResult(SliceReport(task.number + 1, UNCHANGED))
-        elif reason := why_not_reduced(task.slice, task.metal):
+            continue
+        treated, reason = treatable(task.slice, task.metal)
+        if not treated.any():
             results[task.number] = SliceResult(SliceReport(task.number + 1, PASSED, pixels, saturated, reason))
         else:
-            to_reduce.append(task)
-    for task, change, error in _changes(to_reduce, method):
-        results[task.number] = _checked(task, change, error)
+            to_reduce.append(_Treated(task, treated, reason))
+    for one, change, error in _changes(to_reduce, method):
+        results[one.task.number] = _checked(one.task, change, error, one.reason)
     return [results[task.number] for task in tasks]
 
 
-def _changes(tasks: Sequence[SliceTask], method: Method) -> Iterator[tuple[SliceTask, Change, Image | None]]:
+def _changes(tasks: Sequence[_Treated], method: Method) -> Iterator[tuple[_Treated, Change, Image | None]]:
     """Yield the change and the expected error of each slice; slices of equal size form a batch."""
-    groups: dict[tuple[object, ...], list[SliceTask]] = {}
-    for task in tasks:
-        groups.setdefault((task.slice.hu.shape, task.slice.spacing_mm), []).append(task)
+    groups: dict[tuple[object, ...], list[_Treated]] = {}
+    for one in tasks:
+        groups.setdefault((one.task.slice.hu.shape, one.task.slice.spacing_mm), []).append(one)
     for group in groups.values():
-        measurements = [_measurement(task, method) for task in group]
-        for task, one, reduction in zip(group, measurements, method.batch(measurements), strict=True):
-            yield task, _change(task, one, reduction), reduction.expected_error_hu
+        measurements = [_measurement(one, method) for one in group]
+        for one, measurement, reduction in zip(group, measurements, method.batch(measurements), strict=True):
+            yield one, _change(one.task, measurement, reduction), reduction.expected_error_hu
 
 
-def _measurement(task: SliceTask, method: Method) -> Measurement:
+def _measurement(one: _Treated, method: Method) -> Measurement:
     """Return the input of a method; values that are not finite, which occur only in metal, become bright."""
-    hu = task.slice.hu
+    hu = one.task.slice.hu
     bad = ~np.isfinite(hu)
     filled = np.where(bad, np.float32(TWELVE_BITS_HU), hu) if bad.any() else hu
-    return Measurement(filled, task.metal, task.slice.spacing_mm, device=method.device)
+    return Measurement(filled, one.metal, one.task.slice.spacing_mm, device=method.device)
 
 
 def _change(task: SliceTask, one: Measurement, reduction: Reduction) -> Change:
@@ -96,7 +108,7 @@ def _change(task: SliceTask, one: Measurement, reduction: Reduction) -> Change:
     return np.where(bad, one.to_slice(li(one)), change) if bad.any() else change
 
 
-def _checked(task: SliceTask, change: Change, error: Image | None) -> SliceResult:
+def _checked(task: SliceTask, change: Change, error: Image | None, reason: str) -> SliceResult:
     """Round a change to the steps of the stored type, and check it."""
     slice_, metal, pixels = task.slice, task.metal, int(task.metal.sum())
     saturated = is_saturated(slice_, metal)
@@ -107,5 +119,7 @@ def _checked(task: SliceTask, change: Change, error: Image | None) -> SliceResul
         return SliceResult(SliceReport(task.number + 1, PASSED, pixels, saturated, "the result is not finite"))
     mean_error = None if error is None else float(error[~metal].mean())
     statistics = asdict(measure_change(slice_, metal, change))
-    report = SliceReport(task.number + 1, REDUCED, pixels, saturated, **statistics, expected_error_hu=mean_error)
+    report = SliceReport(
+        task.number + 1, REDUCED, pixels, saturated, reason, **statistics, expected_error_hu=mean_error
+    )
     return SliceResult(report, change, error)

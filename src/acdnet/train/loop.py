@@ -269,9 +269,18 @@ class Trainer:
         return card
 
 
+def _check_start(config: TrainConfig) -> None:
+    """Refuse a run without its required settings or data sets."""
+    config.check()
+    for folder in (*config.data.train, *config.data.val):
+        if not Path(folder).is_dir():
+            raise InputRefused(f"{folder}: no such folder")
+
+
 def train(config: TrainConfig, resume: bool) -> Card | None:
     """Run a training from the start or from its last checkpoint."""
     keep_freed_memory()
+    _check_start(config)  # before processes are started
     fabric = make_fabric(config)
     folder = Path(config.run.folder)
     if not resume and has_checkpoint(folder):

@@ -138,6 +138,8 @@ class ReductionResult:
         entry, metal = self.report["slices"][number], self.metal(number)
         if entry.get("status") == PASSED:
             return f"slice {number + 1} was not reduced: {entry.get('reason') or 'no reason given'}"
+        if entry.get("reason"):
+            return f"slice {number + 1} was reduced without some of its metal; its stages cannot be shown"
         if metal is None or not metal.any():
             return f"slice {number + 1} has no metal, so the network did not process it"
         return ""

@@ -32,6 +32,12 @@ def units_of(config: NetworkConfig) -> str:
 
 NOTICE = "Research use only. Not a medical device. Not for diagnosis."
 
+LICENCE = (
+    "Weights: Apache-2.0, also for commercial use and further training; "
+    "results: no claim of ours, use and publish them."
+)
+"""What the licence of weights and results allows."""
+
 NOT_FOR = (
     "Not for diagnosis; not for cone-beam CT, dual-energy or photon-counting images, images without HU, or metal that "
     "covers a third of the body; trained on simulated metal in trunks of adults."
@@ -88,7 +94,7 @@ class Card:
     """None if unknown, as for imported checkpoints."""
     scores: Mapping[str, float] = field(default_factory=dict)
     units: str = UNITS
-    notice: str = NOTICE
+    notice: str = f"{NOTICE} {LICENCE}"
     not_for: str = NOT_FOR
     """Uses for which the model is not suitable."""
     format: int = FORMAT

@@ -40,6 +40,8 @@ DROPPED = (
     "InstanceCreatorUID",
 )
 """Tags that describe the pixels or the encoding of the source."""
+MAR_SEQUENCE, MAR_APPLIED, MAR_ALGORITHM = 0x00189390, 0x00189391, 0x00189392
+"""Metal Artifact Reduction Macro of DICOM 2026b (CP-2575), which pydicom does not know by name."""
 PIXEL_VALUE_TAGS = ("PixelPaddingValue", "PixelPaddingRangeLimit", "VOILUTSequence", "WindowCenterWidthExplanation")
 """Tags without meaning for a difference."""
 
@@ -57,6 +59,8 @@ class Origin:
     """Tags of lossy compression: 00, or 01 with ratio and method."""
     content: str
     """Hash of the file."""
+    mar: tuple[Any, ...]
+    """What the source says about metal artifact reduction by others."""
 
     @classmethod
     def of(cls, source: Any, content: str) -> Origin:
@@ -68,11 +72,12 @@ class Origin:
             tuple(source.get("ContributingEquipmentSequence") or ()),
             _lossy_tags(source),
             content,
+            _mar_items(source),
         )
 
 
-def derive(dataset: Any, origin: Origin, kind: str, how: Provenance) -> None:
-    """Turn a source data set into a reduced or difference one, except its pixels."""
+def derive(dataset: Any, origin: Origin, kind: str, how: Provenance, applied: bool = True) -> None:
+    """Turn a source data set into a reduced or difference one, except its pixels; `applied`: the slice was reduced."""
     _drop(dataset, how.keep_private)
     reference = _item(
         ReferencedSOPClassUID=dataset.SOPClassUID,
@@ -90,6 +95,8 @@ def derive(dataset: Any, origin: Origin, kind: str, how: Provenance) -> None:
     if kind == DIFFERENCE:
         dataset.DerivationCodeSequence = [_code("113062", "Pixel by pixel subtraction")]
     dataset.ContributingEquipmentSequence = [*origin.equipment, _equipment(how)]
+    ours = (_mar_item(how, applied),) if applied or not origin.mar else ()
+    dataset.add_new(MAR_SEQUENCE, "SQ", [*origin.mar, *ours])
     when = _local(how.created, dataset.get("TimezoneOffsetFromUTC"))
     dataset.InstanceCreationDate = dataset.ContentDate = when[:8]
     dataset.InstanceCreationTime = dataset.ContentTime = when[8:]
@@ -214,8 +221,32 @@ def _equipment(how: Provenance) -> Any:
     )
 
 
-def _code(value: str, meaning: str) -> Any:
-    return _item(CodeValue=value, CodingSchemeDesignator="DCM", CodeMeaning=meaning)
+def _mar_items(source: Any) -> tuple[Any, ...]:
+    """Return the items of the source; in files without VRs, pydicom cannot tell that they are a sequence."""
+    element = source.get(MAR_SEQUENCE)
+    return tuple(element.value) if element is not None and element.VR == "SQ" else ()
+
+
+def _mar_item(how: Provenance, applied: bool) -> Any:
+    """Return whether and by what the metal artifacts of a slice were reduced."""
+    item = _item()
+    item.add_new(MAR_APPLIED, "CS", "YES" if applied else "NO")
+    if applied:
+        network = _code("123110", "Artificial Intelligence")
+        family = network if how.learned else _code("SINOGRAM", "Correction of the sinogram", "99ACDNET")
+        algorithm = _item(
+            AlgorithmFamilyCodeSequence=[family],
+            AlgorithmName=f"acdnet, method {how.method}"[:MAX_LO],
+            AlgorithmVersion=__version__,
+            AlgorithmParameters=how.description,
+            AlgorithmSource="acdnet (open source)",
+        )
+        item.add_new(MAR_ALGORITHM, "SQ", [algorithm])
+    return item
+
+
+def _code(value: str, meaning: str, scheme: str = "DCM") -> Any:
+    return _item(CodeValue=value, CodingSchemeDesignator=scheme, CodeMeaning=meaning)
 
 
 def _item(**tags: Any) -> Any:

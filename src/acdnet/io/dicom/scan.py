@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,15 @@ class DicomScan:
     kind = "dicom"
 
     def __init__(
-        self, path: Path, wanted: int | None = None, any_plane: bool = False, accept_lossy: bool = False
+        self,
+        path: Path,
+        wanted: int | None = None,
+        any_plane: bool = False,
+        accept_lossy: bool = False,
+        files: Sequence[Path] = (),
     ) -> None:
         self.path, self.any_plane, self.accept_lossy = path, any_plane, accept_lossy
-        self.index: SeriesIndex = find_series(path)
+        self.index: SeriesIndex = find_series(path, files)
         self.series: Series = choose(self.index, path, wanted, any_plane)
         self.warnings, self.skipped = list(self.series.warnings), self.index.skipped
         self.heights: list[float | None] = [part.height for part in self.series.slices]
@@ -107,10 +113,10 @@ class DicomWriter:
                 stored = to_stored(before, hu.astype(np.float32), change, slope, intercept, stored_limits(source))
                 stored = np.where(fixed, before, _avoid_padding(source, stored))
                 written = ((stored - before) * slope).astype(np.float32)
-            derive(source, origin, REDUCED, self.provenance)
+            derive(source, origin, REDUCED, self.provenance, change is not None)
             set_pixels(source, np.where(stored == before, words, stored))
             reduced = _encoded(source, file)
-            derive(source, origin, DIFFERENCE, self.provenance)
+            derive(source, origin, DIFFERENCE, self.provenance, change is not None)
             set_difference(source, np.zeros(before.shape, np.float32) if written is None else written)
             difference = _encoded(source, file)
         for kind, data in ((REDUCED, reduced), (DIFFERENCE, difference)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,12 +61,12 @@ class SeriesIndex:
     """Unusable slices: the key of their series, if readable, and the error."""
 
 
-def find_series(path: Path) -> SeriesIndex:
-    """Find the CT series of a file or a folder; unusable slices are listed as problems."""
+def find_series(path: Path, files: Sequence[Path] = ()) -> SeriesIndex:
+    """Find the CT series of a file, a folder or some files; unusable slices are listed as problems."""
     skipped: Counter[str] = Counter()
     problems: list[tuple[str, InputRefused]] = []
     groups: dict[tuple[str, ...], list[tuple[Any, SliceFile]]] = {}
-    for file in _files(path):
+    for file in files or _files(path):
         header = read_header(file, must_be_dicom=path.is_file())
         reason = "not DICOM" if header is None else why_no_slice(header)
         if reason:
@@ -94,6 +94,11 @@ def find_series(path: Path) -> SeriesIndex:
 
 def _hash(key: tuple[str, ...]) -> str:
     return sha256("\0".join(key).encode(errors="replace"))
+
+
+def series_key(header: Any) -> str:
+    """Return the hash of what identifies the series of a slice."""
+    return _hash(_key(header))
 
 
 def choose(index: SeriesIndex, path: Path, wanted: int | None, any_plane: bool) -> Series:

@@ -12,6 +12,7 @@ import numpy as np
 from acdnet.errors import InputRefused
 from acdnet.files import read_limited
 from acdnet.io.dicom.bounds import HeaderFile, check_nesting, readable, shorten
+from acdnet.io.dicom.plain import START_BYTES, has_preamble, is_plain
 from acdnet.limits import MAX_DICOM_BYTES, MAX_TILT_DEGREES, check_pixel_mm, check_side
 from acdnet.messages import quiet_readers, quoted
 
@@ -55,16 +56,17 @@ def read_header(file: Path, must_be_dicom: bool) -> Any:
     quiet_readers()
     try:
         with file.open("rb") as stream:
-            magic = stream.read(132)[128:]
+            start = stream.read(START_BYTES)
     except OSError as error:
         raise InputRefused(f"{file}: cannot be read ({error.strerror})") from error
-    if magic != b"DICM":
+    if not (has_preamble(start) or is_plain(start, CT_STORAGE)):
         if must_be_dicom:
             raise InputRefused(f"{file}: is not a DICOM file, and its name does not end in .nii, .nii.gz, .npy or .png")
         return None
     try:
         with HeaderFile(file) as stream:
-            header = pydicom.dcmread(stream, stop_before_pixels=True)
+            header = pydicom.dcmread(stream, stop_before_pixels=True, force=not has_preamble(start))
+        _set_syntax(header, start)
         if str(header.file_meta.get("TransferSyntaxUID", "")) == BIG_ENDIAN:
             raise InputRefused(
                 f"{file}: is big-endian (TransferSyntaxUID), which is retired; convert it to little-endian"
@@ -89,9 +91,16 @@ def read_dataset(file: Path) -> tuple[Any, bytes]:
     data = read_limited(file, MAX_DICOM_BYTES)
     read_header(file, must_be_dicom=True)
     with readable(file):
-        dataset = pydicom.dcmread(BytesIO(data))
+        dataset = pydicom.dcmread(BytesIO(data), force=not has_preamble(data))
+        _set_syntax(dataset, data)
     check_nesting(dataset, file, after=PIXEL_DATA)
     return dataset, data
+
+
+def _set_syntax(dataset: Any, start: bytes) -> None:
+    """Give a data set without meta header the transfer syntax that it was recognised by."""
+    if not has_preamble(start):
+        dataset.file_meta.TransferSyntaxUID = IMPLICIT
 
 
 def why_no_slice(header: Any) -> str:

@@ -1,0 +1,1 @@
+"""One container for Mercure, XNAT and Flywheel: their settings, folders and descriptions."""
