@@ -97,6 +97,7 @@ def test_mercure_without_a_ct_series_or_its_folders(mercure: Path, monkeypatch: 
 def test_settings_of_forms() -> None:
     read = PlatformSettings.read({"workers": "2", "difference": "TRUE", "metal_threshold": 3000}, "here")
     assert (read.workers, read.difference, read.metal_threshold) == (2, True, 3000.0)
+    bad: object
     for bad in ([], {"metal_threshold": float("nan")}, {"method": 3}, {"workers": True}):
         with pytest.raises(ConfigError, match="here"):
             PlatformSettings.read(bad, "here")
