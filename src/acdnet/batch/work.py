@@ -14,7 +14,8 @@ from acdnet.io.open import Opening, open_scan
 from acdnet.methods.metal import Segmentation
 from acdnet.methods.method import Method
 from acdnet.methods.registry import get_method
-from acdnet.reduction.files import Settings, run_job
+from acdnet.reduction.files import run_job
+from acdnet.reduction.settings import Settings
 
 
 @dataclass(frozen=True)
