@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -181,32 +183,40 @@ def _may_isolate() -> bool:
     return tried.returncode == 0
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Return a folder that any user may enter; those of pytest are closed again by any other run of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not _may_isolate(), reason="unshare and setpriv are not permitted here")
-def test_as_a_user_without_rights_home_or_network_on_a_read_only_root(mercure: Path) -> None:
+def test_as_a_user_without_rights_home_or_network_on_a_read_only_root(mercure: Path, open_folder: Path) -> None:
     """What an engine would do: a new mount and network space, only two folders mounted, one of them writable."""
-    user = "12345"
-    parent = mercure
-    while parent != parent.parent and parent.stat().st_mode & 0o005 != 0o005:
-        parent.chmod(parent.stat().st_mode | 0o055)  # folders of pytest are closed to other users
-        parent = parent.parent
-    (mercure / "out").chmod(0o777)
-    (mercure / "python").mkdir(mode=0o755)  # where this one is may be closed to other users
-    python = mercure / "python" / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    user, source, out = "12345", open_folder / "in", open_folder / "out"
+    shutil.copytree(mercure / "in", source)
+    out.mkdir()
+    out.chmod(0o777)
+    base = open_folder / "python"  # where this Python is may be closed to other users
+    base.mkdir()
+    python = base / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     site = [str(Path(path).absolute()) for path in sys.path if not path.startswith(sys.base_prefix)]
     script = f"""
         set -e
         mount --make-rprivate /
-        mount --bind {mercure}/in {mercure}/in && mount -o remount,bind,ro {mercure}/in
-        mount --bind {mercure}/out {mercure}/out
-        mount --bind {sys.base_prefix} {mercure}/python
+        mount --bind {source} {source} && mount -o remount,bind,ro {source}
+        mount --bind {out} {out}
+        mount --bind {sys.base_prefix} {base} && mount -o remount,bind,ro {base}
         mount -o remount,bind,ro / || mount -o remount,ro /
-        ! touch /read-only 2>/dev/null
+        mount -o remount,bind,ro {tempfile.gettempdir()} 2>/dev/null || true  # if it is a mount of its own
+        if touch {open_folder}/read-only 2>/dev/null; then echo "the root is not read-only" >&2; exit 1; fi
         exec setpriv --reuid {user} --regid {user} --clear-groups --no-new-privs --bounding-set -all --inh-caps -all \\
-            env -i MERCURE_IN_DIR={mercure}/in MERCURE_OUT_DIR={mercure}/out PYTHONPATH={":".join(site)} \\
-            LD_LIBRARY_PATH={mercure}/python/lib {python} -m acdnet platform mercure
+            env -i MERCURE_IN_DIR={source} MERCURE_OUT_DIR={out} PYTHONPATH={":".join(site)} \\
+            LD_LIBRARY_PATH={base}/lib {python} -m acdnet platform mercure
     """
     done = subprocess.run(["unshare", "-mn", "bash", "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert len(list((mercure / "out").glob("*.dcm"))) == 2
-    assert (mercure / "out" / "result.json").stat().st_uid == int(user)
+    assert len(list(out.glob("*.dcm"))) == 2
+    assert (out / "result.json").stat().st_uid == int(user)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import cast
 
 from acdnet.batch.find import Task
 from acdnet.batch.rows import FAILED, Row, write_row
@@ -37,7 +38,7 @@ def in_processes(tasks: Sequence[Task], plan: Plan, workers: int) -> Iterator[tu
                 pipe, process = _start(plan)
                 running[pipe] = _Worker(process, waiting[0])
                 _give(pipe, waiting.popleft(), attempts)
-            for pipe in [pipe for pipe in wait(list(running)) if isinstance(pipe, Connection)]:
+            for pipe in cast(list[Connection], wait(list(running))):
                 worker = running[pipe]
                 try:
                     answer = pipe.recv()
