@@ -1,5 +1,6 @@
 """Limits of connections: those that take too long are closed, and others are served."""
 
+import errno
 import re
 import resource
 import subprocess
@@ -8,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,3 +158,20 @@ def test_f78_what_is_no_request_is_answered_with_the_headers(short: Address) -> 
         assert re.match(rb"HTTP/1.1 (400|403|501) ", answer), request[:60]
         for name, value in (HEADERS | {"Cache-Control": "no-store"}).items():
             assert f"\r\n{name}: {value}\r\n".lower().encode() in answer.lower(), request[:60]
+
+
+def test_f64_a_client_that_is_gone_before_its_refusal_harms_nobody(
+    short: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection may end between the deadline and the answer."""
+    asked = []
+
+    def not_connected(transport: Any) -> None:
+        asked.append(transport)
+        raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+
+    monkeypatch.setattr("asyncio.selector_events._SelectorSocketTransport.write_eof", not_connected)
+    with short.connect(b"GET / HTTP/1.1\r\n") as opened:
+        rest_of(opened)
+    assert asked
+    assert short.serves()

@@ -159,9 +159,9 @@ class LimitedConnection(H11Protocol):
         for event in (answer, h11.Data(data=text), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.refused = True
-        if self.transport.can_write_eof():
+        try:
             self.transport.write_eof()  # closing it now would drop the answer if not all of the request was read
-        else:
+        except (OSError, NotImplementedError):  # the client is gone, or the transport cannot
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
