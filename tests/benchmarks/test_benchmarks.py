@@ -58,6 +58,7 @@ def test_reduction_counts_what_the_command_costs(monkeypatch: pytest.MonkeyPatch
     assert table.notes == ["3 DICOM slices of 192 x 192 with metal in 1; medians of 1 alternating rounds."]
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_expected_errors_are_ranked(clinical_store: Path, monkeypatch: pytest.MonkeyPatch, sign: float) -> None:
     pairs = open_pairs(clinical_store)
     truth = iter([pairs.read(index).clean for index in some_of(len(pairs.infos()), 2)])

@@ -12,7 +12,7 @@ from pydicom.uid import JPEG2000Lossless, JPEGLSLossless, JPEGLSNearLossless, RL
 
 from acdnet.io.dicom.create import new_series, write_series
 from acdnet.io.dicom.scan import DicomScan
-from acdnet.methods.metal import find_metal
+from acdnet.methods.metal import Segmentation, find_metal
 from tests.reduction.make import SIZE, SPACING, body, pixels, reduce, report, series, volume
 
 
@@ -69,6 +69,7 @@ def test_f02_a_truncated_header(tmp_path: Path) -> None:
     refused(source, tmp_path, "IM0002.dcm", "missing")
 
 
+GROWN = Segmentation("grown")
 COLOUR = {"PhotometricInterpretation": "RGB", "SamplesPerPixel": 3, "PlanarConfiguration": 0}
 NEGATIVE = {"PixelData": np.full((SIZE, SIZE), -500, "<i2").tobytes(), "BitsStored": 16, "HighBit": 15}
 
@@ -210,10 +211,10 @@ def test_f13_padding_stays_and_nothing_else_looks_like_it(tmp_path: Path, limit:
 
 def test_f14_saturated_metal(tmp_path: Path) -> None:
     low, high = body(metal_hu=3071.0), body(metal_hu=8500.0)
-    a, b = (find_metal(image, (2.0, 2.0)) for image in (low, high))
+    a, b = (find_metal(image, (2.0, 2.0), GROWN) for image in (low, high))
     assert a.any()
     assert np.array_equal(a, b)
-    assert reduce(series(tmp_path / "in"), tmp_path / "out").code == 0
+    assert reduce(series(tmp_path / "in"), tmp_path / "out", "--segmentation", "grown").code == 0
     before, after = pixels(tmp_path / "in")[1], pixels(tmp_path / "out/reduced")[1]
     assert np.array_equal(before[a], after[a])
     slices = report(tmp_path / "out")["slices"]
@@ -222,7 +223,7 @@ def test_f14_saturated_metal(tmp_path: Path) -> None:
     datasets = new_series(volume(), SPACING, "wide", **tags)
     for dataset, image in zip(datasets, volume(metal_hu=8500.0), strict=True):
         dataset.PixelData = (image + 1024).astype("<u2").tobytes()
-    assert reduce(write_series(tmp_path / "wide", datasets), tmp_path / "b").code == 0
+    assert reduce(write_series(tmp_path / "wide", datasets), tmp_path / "b", "--segmentation", "grown").code == 0
     slices = report(tmp_path / "b")["slices"]
     assert [one["saturated"] for one in slices] == [False, False, False]
     assert [one["metal_pixels"] for one in slices] == [0, a.sum(), a.sum()]
@@ -362,7 +363,10 @@ def test_f24_other_planes(tmp_path: Path) -> None:
 def test_f25_a_mirrored_series_stays_mirrored(tmp_path: Path) -> None:
     straight, mirrored = series(tmp_path / "a"), series(tmp_path / "b", hu=volume()[:, ::-1],
                                                         ImageOrientationPatient=[1, 0, 0, 0, -1, 0])  # fmt: skip
-    assert reduce(straight, tmp_path / "x").code == reduce(mirrored, tmp_path / "y").code == 0
+    assert all(
+        reduce(source, tmp_path / out, "--segmentation", "grown").code == 0
+        for source, out in ((straight, "x"), (mirrored, "y"))
+    )
     before, after = (pixels(folder)[1].astype(int) for folder in (mirrored, tmp_path / "y/reduced"))
     assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.98
     assert np.corrcoef(before[::-1].ravel(), after.ravel())[0, 1] < 0.97
@@ -389,7 +393,7 @@ def test_f27_any_size(tmp_path: Path, shape: tuple[int, int]) -> None:
     image = np.full((2, *shape), -1000.0, np.float32)
     image[:, :96, :96] = body()
     source = series(tmp_path / "in", hu=image)
-    assert reduce(source, tmp_path / "out").code == 0
+    assert reduce(source, tmp_path / "out", "--segmentation", "grown").code == 0
     before, after = pixels(source), pixels(tmp_path / "out/reduced")
     assert after.shape == (2, *shape)
     assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.98

@@ -34,7 +34,7 @@ def test_f30_too_much_metal_or_metal_at_the_edge_is_passed_through(tmp_path: Pat
     much[(much > -500) & (np.arange(SIZE)[:, None] < SIZE // 2)] = 3000
     edge[30:60, -3:] = 3071
     source = series(tmp_path / "in", hu=[much, edge, body()])
-    done = reduce(source, tmp_path / "out")
+    done = reduce(source, tmp_path / "out", "--metal-threshold", 2500)
     assert done.code == 4
     slices = report(tmp_path / "out")["slices"]
     assert [one["status"] for one in slices] == ["passed through", "passed through", "reduced"]
@@ -47,7 +47,7 @@ def test_f30_a_ring_at_the_edge_is_left_and_the_implant_treated(tmp_path: Path) 
     image = body()
     image[30:33, -2:] = 3071
     source = series(tmp_path / "in", hu=[image])
-    done = reduce(source, tmp_path / "out")
+    done = reduce(source, tmp_path / "out", "--metal-threshold", 2500)
     assert done.code == 0
     assert "slice 1: metal at the edge of the field of view was left as it is" in done.text
     before, after = pixels(source)[0], pixels(tmp_path / "out/reduced")[0]

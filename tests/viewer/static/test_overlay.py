@@ -34,7 +34,7 @@ def lopsided(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hu[0, 48:58, 60:80] = 700.0
     hu[0][METAL_PLACE] = 3071.0
     write_series(folder / "scan", new_series(hu, (3.0, *SPACING), "Secret"))
-    assert run("reduce", folder / "scan", folder / "out", "--method", "li").code == 0
+    assert run("reduce", folder / "scan", folder / "out", "--method", "li", "--segmentation", "grown").code == 0
     maps = folder / "out" / "maps" / "0001.npz"
     metal = np.load(maps)["metal"]
     assert metal[METAL_PLACE].any()
