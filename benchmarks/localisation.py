@@ -30,7 +30,7 @@ from acdnet.physics.measurement import Measurement
 from acdnet.units import Image, Mask
 from acdnet.weights.load import read_model
 from acdnet.weights.shipped import find_model
-from benchmarks.harness import Table
+from benchmarks.harness import ROOT, Table, put
 
 SITES = (
     "skull",
@@ -48,6 +48,7 @@ SITES = (
     "thorax",
 )
 SIZE = 416
+PAGE = ROOT / "docs/metal.md"
 BRIGHT_HU = 1000.0
 """Slices whose imitations stay darker are not shown to anything."""
 Finder = Callable[[Sequence[Image | None], float], Mask]
@@ -205,6 +206,7 @@ def main() -> None:
     parser.add_argument("--model", default="localiser")
     parser.add_argument("--every", type=int, default=1, help="use every n-th slice")
     parser.add_argument("--methods", default="li,acdnet", help="methods that are given the masks")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/metal.md")
     given = parser.parse_args()
     wanted = set(given.patients.split(",")) if given.patients else None
     refs = [
@@ -212,11 +214,15 @@ def main() -> None:
         for ref in open_source(str(given.slices)).slices
         if (ref.patient in wanted if wanted else ref.split in given.split.split(","))
     ]
-    false_metal(refs, given.model, given.every).print()
+    tables = {"false metal": false_metal(refs, given.model, given.every)}
     if given.stores:
         sets = [open_pairs(store) for store in given.stores]
-        metal_found(sets, given.model, given.every).print()
-        reduced_by_masks(sets, given.model, given.methods.split(","), given.every).print()
+        tables["found metal"] = metal_found(sets, given.model, given.every)
+        tables["reduced by masks"] = reduced_by_masks(sets, given.model, given.methods.split(","), given.every)
+    for name, table in tables.items():
+        table.print()
+        if given.write:
+            put(PAGE, f"{name} table", table.markdown())
 
 
 if __name__ == "__main__":
