@@ -328,8 +328,8 @@ def test_f22_missing_slices_and_any_order(tmp_path: Path) -> None:
     part = series(tmp_path / "b", (False, True, True, True, True, False))
     (part / "IM0001.dcm").rename(part / "z.dcm")
     (part / "IM0005.dcm").unlink()
-    assert reduce(whole, tmp_path / "x").code == 0
-    done = reduce(part, tmp_path / "y")
+    assert reduce(whole, tmp_path / "x", "--segmentation", "grown").code == 0
+    done = reduce(part, tmp_path / "y", "--segmentation", "grown")
     assert done.code == 0
     assert "slices are missing" in done.text
     numbers = [pydicom.dcmread(file).InstanceNumber for file in sorted((tmp_path / "y/reduced").iterdir())]
