@@ -35,10 +35,10 @@ export class Uploads {
     this.lines = new Map(); // job id -> row, and the job it was drawn from
   }
 
+  // Rows of before are shown only when they are up to date: their results may have been replaced.
   start() {
-    this.box.hidden = false;
     this.watching = true;
-    this.watch();
+    this.watch().finally(() => { if (this.watching) this.box.hidden = false; });
   }
 
   async send(files) {
