@@ -9,7 +9,7 @@ from acdnet.messages import printable, quoted
 
 
 class AcdnetError(Exception):
-    """Base of all errors that a user can fix. The message is one printable line, whatever file it quotes."""
+    """Base of all errors that a user can fix. The message is one printable line, even if it quotes a file."""
 
     exit_code = 1
 

@@ -220,3 +220,9 @@ def test_as_a_user_without_rights_home_or_network_on_a_read_only_root(mercure: P
     assert done.returncode == 0, done.stderr
     assert len(list(out.glob("*.dcm"))) == 2
     assert (out / "result.json").stat().st_uid == int(user)
+
+
+def test_a_platform_without_a_threshold_uses_the_localiser() -> None:
+    assert PlatformSettings.read({}, "here").plan("out").threshold_hu is None
+    assert PlatformSettings.read({"metal_threshold": 0}, "here").plan("out").threshold_hu is None
+    assert PlatformSettings.read({"metal_threshold": 2400}, "here").plan("out").threshold_hu == 2400

@@ -11,7 +11,7 @@ from acdnet.batch.find import Task
 from acdnet.batch.rows import FAILED, REFUSED, Row, row_of_report, why, write_row
 from acdnet.errors import AcdnetError, ConfigError, InputRefused, PlaceTaken
 from acdnet.io.open import Opening, open_scan
-from acdnet.methods.metal import Segmentation
+from acdnet.methods.metal import choose_segmentation
 from acdnet.methods.method import Method
 from acdnet.methods.registry import get_method
 from acdnet.reduction.files import run_job
@@ -26,7 +26,8 @@ class Plan:
     """Absolute, and the same on all machines."""
     method: str = "acdnet"
     device: str = "auto"
-    threshold_hu: float = 2500.0
+    threshold_hu: float | None = None
+    """Finds metal by this value instead of the localiser."""
     any_plane: bool = False
     accept_lossy: bool = False
     workers: int = 1
@@ -61,7 +62,7 @@ def reduce_task(task: Task, plan: Plan) -> Row | None:
 def _reduce(task: Task, folder: Path, plan: Plan, method: Method) -> None:
     source = Path(task.source)
     scan = open_scan(source, Opening(None, None, plan.any_plane, plan.accept_lossy, tuple(map(Path, task.files))))
-    settings = Settings(plan.method, Segmentation(threshold_hu=plan.threshold_hu), None, plan.device, plan.workers)
+    settings = Settings(plan.method, choose_segmentation("", plan.threshold_hu), None, plan.device, plan.workers)
     run_job(scan, source, folder, settings, lambda _what, _done, _total: None, method)
 
 

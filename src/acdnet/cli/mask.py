@@ -7,26 +7,30 @@ from typing import Annotated
 
 import typer
 
+from acdnet.cli.options import (
+    AcceptLossy,
+    AcceptNonAxial,
+    MetalThreshold,
+    PixelSize,
+    SegmentationKind,
+    SeriesNumber,
+    Source,
+)
 from acdnet.cli.paths import relative
 
 
 def mask(
-    source: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="DICOM folder or file, NIfTI, 16-bit PNG, or .npy in HU.")
-    ],
+    source: Source,
     out: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The mask: .nii, .nii.gz or .npy; 1 is metal.")],
-    metal_threshold: Annotated[
-        float | None,
-        typer.Option(help="Find metal by this HU value instead of the localiser: it grows from pixels above."),
-    ] = None,
-    segmentation: Annotated[
-        str,
-        typer.Option(help="localiser; grown; or threshold (every pixel above the threshold, as in the paper)."),
-    ] = "",
-    series: Annotated[int | None, typer.Option(min=1, help="Number of the series, if there are several.")] = None,
-    pixel_mm: Annotated[float | None, typer.Option(help="Pixel size in mm, for PNG and .npy.")] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Slices in parallel, one core each; 0 uses all cores.")] = 0,
-    accept_non_axial: Annotated[bool, typer.Option("--accept-non-axial", help="Accept non-axial slices.")] = False,
+    metal_threshold: MetalThreshold = None,
+    segmentation: SegmentationKind = "",
+    series: SeriesNumber = None,
+    pixel_mm: PixelSize = None,
+    workers: Annotated[
+        int, typer.Option(min=0, max=256, help="Slices in parallel, one core each; 0 uses all cores, at most 8.")
+    ] = 0,
+    accept_non_axial: AcceptNonAxial = False,
+    accept_lossy: AcceptLossy = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Find the metal of a CT scan and write it as a mask.
@@ -46,7 +50,7 @@ def mask(
     console = Console(highlight=False, soft_wrap=True, markup=False)
     how = choose_segmentation(segmentation, metal_threshold)
     check_mask_path(out, force)
-    scan = open_scan(source, Opening(series, pixel_mm, accept_non_axial))
+    scan = open_scan(source, Opening(series, pixel_mm, accept_non_axial, accept_lossy))
     with console.status("finding metal"):
         found = find_scan_metal(scan, how, workers=core_count(workers))
     write_mask(scan, found.masks, out)

@@ -9,6 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from acdnet.cli import INTERRUPTED
+from acdnet.cli.options import (
+    AcceptLossy,
+    AcceptNonAxial,
+    MetalThreshold,
+    PixelSize,
+    SegmentationKind,
+    SeriesNumber,
+    Source,
+)
 from acdnet.cli.paths import relative
 from acdnet.errors import ConfigError, InputRefused
 from acdnet.messages import printable
@@ -19,19 +28,11 @@ DONE_IN_PART = 4
 
 
 def reduce(
-    source: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="DICOM folder or file, NIfTI, 16-bit PNG, or .npy in HU.")
-    ],
+    source: Source,
     out: Annotated[Path, typer.Argument(metavar="OUTPUT", help="New folder for the result and its report.")],
     method: Annotated[str, typer.Option(help=f"One of {method_help()}.")] = "acdnet",
-    metal_threshold: Annotated[
-        float | None,
-        typer.Option(help="Find metal by this HU value instead of the localiser: it grows from pixels above."),
-    ] = None,
-    segmentation: Annotated[
-        str,
-        typer.Option(help="localiser; grown; or threshold (every pixel above the threshold, as in the paper)."),
-    ] = "",
+    metal_threshold: MetalThreshold = None,
+    segmentation: SegmentationKind = "",
     mask: Annotated[
         Path | None, typer.Option(help="Your own metal mask (NIfTI, or .npy in slice order) instead of detection.")
     ] = None,
@@ -39,14 +40,14 @@ def reduce(
         str, typer.Option(help="Objects of an earlier report that are metal: numbers, comma-separated.")
     ] = "",
     drop: Annotated[str, typer.Option(help="Objects of an earlier report that are not metal.")] = "",
-    series: Annotated[int | None, typer.Option(min=1, help="Number of the series, if there are several.")] = None,
-    pixel_mm: Annotated[float | None, typer.Option(help="Pixel size in mm, for PNG and .npy.")] = None,
+    series: SeriesNumber = None,
+    pixel_mm: PixelSize = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps, xpu ...")] = "auto",
     workers: Annotated[
         int, typer.Option(min=0, max=256, help="Slices in parallel, one core each; 0 uses all cores, at most 8.")
     ] = 0,
-    accept_non_axial: Annotated[bool, typer.Option("--accept-non-axial", help="Accept non-axial slices.")] = False,
-    accept_lossy: Annotated[bool, typer.Option("--accept-lossy", help="Accept lossy compression.")] = False,
+    accept_non_axial: AcceptNonAxial = False,
+    accept_lossy: AcceptLossy = False,
     keep_private: Annotated[bool, typer.Option("--keep-private", help="Keep private DICOM elements.")] = False,
     ignore_others: Annotated[
         bool, typer.Option("--ignore-others", help="Exit with 0 although there were files that are not CT slices.")

@@ -22,6 +22,7 @@ from scipy import ndimage
 from acdnet.methods.learned.clues import BRIGHT_HU, clues, finite
 from acdnet.methods.learned.localiser import Localiser
 from acdnet.units import Image, Mask
+from acdnet.weights.card import read_card
 from acdnet.weights.load import read_model
 from acdnet.weights.shipped import find_model
 
@@ -85,10 +86,15 @@ def localiser() -> Localiser:
     return cast(Localiser, read_model(find_model(MODEL))[0])
 
 
+def localiser_weights() -> str:
+    """Return the hash of the shipped network."""
+    return read_card(find_model(MODEL)).sha256
+
+
 def find_parts(
     network: Localiser, number: int, slices: Sequence[Image | None], spacing_mm: tuple[float, float]
 ) -> list[Part]:
-    """Find what may be metal in the slice between two others, either of which may be missing."""
+    """Find what may be metal in the middle of three slices; the outer two may be missing."""
     here = slices[1]
     assert here is not None
     if not (finite(here) > BRIGHT_HU).any():

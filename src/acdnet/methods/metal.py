@@ -9,7 +9,7 @@ import numpy as np
 
 from acdnet.errors import ConfigError, check_limits
 from acdnet.methods.grown_metal import grow_metal
-from acdnet.methods.localise import find_objects, masks_of
+from acdnet.methods.localise import find_objects, localiser_weights, masks_of
 from acdnet.units import Image, Mask
 
 KINDS = LOCALISER, GROWN, THRESHOLD = "localiser", "grown", "threshold"
@@ -33,8 +33,10 @@ class Segmentation:
 
     @property
     def text(self) -> str:
-        """Describe it in a few words."""
-        return self.kind if self.kind == LOCALISER else f"{self.kind}, threshold {self.threshold_hu:g} HU"
+        """Describe it in a few words: with the weights of the localiser, or with the threshold."""
+        if self.kind == LOCALISER:
+            return f"{self.kind}, weights {localiser_weights()[:16]}"
+        return f"{self.kind}, threshold {self.threshold_hu:g} HU"
 
 
 def choose_segmentation(kind: str, threshold_hu: float | None) -> Segmentation:

@@ -47,7 +47,7 @@ def manifest() -> dict[str, Any]:
     """Return manifest.json of the gear."""
     config = {
         "method": {"type": "string", "default": "acdnet", "description": "A method, or a shipped model"},
-        "metal_threshold": {"type": "number", "default": 2500, "description": "HU that starts a metal region"},
+        "metal_threshold": {"type": "number", "default": 0, "description": "HU that starts metal; 0: the localiser"},
         "difference": {"type": "boolean", "default": False, "description": "Write the difference series, too"},
     }
     return {

@@ -21,7 +21,7 @@ CHANGED = (REDUCED, IN_PART)
 
 
 def reduce_all(source: Path, out: Path, settings: PlatformSettings) -> list[Row]:
-    """Reduce all series of a folder into `out/WORK`; refuse a folder of which no series can be used."""
+    """Reduce all series of a folder into `out/WORK`; refuse a folder without a usable series."""
     if not source.is_dir():
         raise InputRefused(f"{source}: no such folder")
     work = out / WORK

@@ -18,7 +18,8 @@ class PlatformSettings:
     """The settings of a job, with the names of the options of `acdnet reduce`."""
 
     method: str = "acdnet"
-    metal_threshold: float = 2500.0
+    metal_threshold: float = 0.0
+    """0: metal is found by the localiser."""
     device: str = "auto"
     workers: int = 0
     accept_non_axial: bool = False
@@ -36,15 +37,15 @@ class PlatformSettings:
             names = ", ".join(field.name for field in fields(cls))
             raise ConfigError(f"{where}: unknown setting {quoted(unknown[0])!r}; known are {names}")
         settings = cls(**{name: _typed(name, value, types[name], where) for name, value in values.items()})
-        check_limits(settings, LIMITS, f"{where}: ")
+        limits = LIMITS if settings.metal_threshold else {**LIMITS, "metal_threshold": (0.0, 0.0)}
+        check_limits(settings, limits, f"{where}: ")
         check_method(settings.method)
         return settings
 
     def plan(self, out: str) -> Plan:
         """Return the plan of a job that writes to a folder."""
-        return Plan(
-            out, self.method, self.device, self.metal_threshold, self.accept_non_axial, self.accept_lossy, self.workers
-        )
+        threshold = self.metal_threshold or None
+        return Plan(out, self.method, self.device, threshold, self.accept_non_axial, self.accept_lossy, self.workers)
 
 
 def _typed(name: str, value: Any, kind: type, where: str) -> Any:

@@ -25,9 +25,9 @@ class Settings:
     """Slices processed in parallel, one core each; 0 uses all cores, at most 8."""
     keep_private: bool = False
     keep: tuple[int, ...] = ()
-    """Numbers of objects that are metal, whatever the localiser says."""
+    """Numbers of objects that the user declares to be metal."""
     drop: tuple[int, ...] = ()
-    """Numbers of objects that are not."""
+    """Numbers of objects that the user declares not to be metal."""
 
     @property
     def metal(self) -> str:

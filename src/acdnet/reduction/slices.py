@@ -32,7 +32,7 @@ class SliceTask:
 
 @dataclass(frozen=True)
 class _Treated:
-    """A slice of which all metal is treated, or all but that at the edge."""
+    """A slice with its metal, except metal at the edge."""
 
     task: SliceTask
     metal: Mask

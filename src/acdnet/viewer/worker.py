@@ -107,8 +107,8 @@ def _reduce(folder: Path, options: dict[str, Any], report: Report) -> None:
     settings = Settings(keep=tuple(options["keep"]), drop=tuple(options["drop"]))
     finished = run_job(scan, source, out, settings, progress)
     skipped = [f"skipped: {count} {reason}" for reason, count in finished.skipped.items()]
-    told = [*cautions(finished.reports, finished.objects.reports()), *skipped]
-    report(message=Redaction(folder)("; ".join(told)))
+    notes = [*cautions(finished.reports, finished.objects.reports()), *skipped]
+    report(message=Redaction(folder)("; ".join(notes)))
 
 
 def _hint(upload: Path) -> str:

@@ -24,7 +24,7 @@ ITEM = b"\xfe\xff\x00\xe0"
 
 
 class HeaderFile(io.BufferedReader):
-    """A file of which only a header of limited size can be read, whatever lengths its elements claim."""
+    """A file that lets only a header of limited size be read, even if its elements claim more."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(io.FileIO(file))
